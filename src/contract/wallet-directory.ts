@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto';
 import type { Client } from '@connectrpc/connect';
 import type { Wallet, WalletService } from '../gen/gatehouse/v1/wallet_service_pb.js';
+import type { Language } from '../platform/language/language.ts';
 import { channelOf, isPaymentOption, walletOf } from './payment-option.ts';
 import type { Channel } from './payment-option.ts';
 
 /** The name of a wallet by language. */
-export type WalletNames = Readonly<Record<'en' | 'am', string>>;
+export type WalletNames = Readonly<Record<Language, string>>;
 
 /** A payment option for people. */
 export interface OptionNames {

@@ -1,10 +1,12 @@
 import { durationText } from '../../platform/language/duration-text.ts';
+import { isLanguage, languages } from '../../platform/language/language.ts';
+import type { Language } from '../../platform/language/language.ts';
 import type { Duration } from '@bufbuild/protobuf/wkt';
 import {
   AccountHelp as HelpMessage,
   MemberRole as RoleMessage,
 } from '../../gen/gatehouse/v1/account_service_pb.js';
-import type { HelpKind, Language, MemberRole } from '../database/account-entities.ts';
+import type { HelpKind, MemberRole } from '../database/account-entities.ts';
 import type { Issue } from '../domain/issue.ts';
 import { requiredIssue } from '../domain/issue.ts';
 import { err, ok } from '../domain/result.ts';
@@ -62,9 +64,9 @@ export function parseLanguage(
   text: string,
   { required }: { readonly required: boolean },
 ): Result<Language, Issue> {
-  if (text === 'en' || text === 'am') return ok(text);
-  if (text === '' && !required) return ok('en');
-  return err({ field: 'language', issue: 'must be en or am' });
+  if (isLanguage(text)) return ok(text);
+  if (text === '' && !required) return ok(languages[0]);
+  return err({ field: 'language', issue: `must be ${languages.join(' or ')}` });
 }
 
 /** Parses the validity of a link, in milliseconds. */

@@ -3,7 +3,7 @@ import type { Actor } from '../../platform/rpc/actor.ts';
 import { rpcError } from '../../contract/error-reason.ts';
 import { publicId } from '../../contract/public-id.ts';
 import { AccountHelpRow, UserRow } from '../database/account-entities.ts';
-import type { Language } from '../database/account-entities.ts';
+import type { Language } from '../../platform/language/language.ts';
 import { withdrawResets } from './account-links.ts';
 import type { AccountParts } from './account-parts.ts';
 import { endUserSessions } from './end-user-sessions.ts';

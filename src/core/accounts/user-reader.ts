@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto';
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { MembershipRow } from '../database/account-entities.ts';
-import type { Language, MemberRole, UserRow } from '../database/account-entities.ts';
+import type { MemberRole, UserRow } from '../database/account-entities.ts';
 import { MerchantRow } from '../database/merchant-entities.ts';
 import { publicId, storedId } from '../../contract/public-id.ts';
 import type { PublicId } from '../../contract/public-id.ts';
+import type { Language } from '../../platform/language/language.ts';
 
 export interface Membership {
   readonly merchantId: PublicId<'mer'>;

@@ -1,11 +1,11 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import type { InferEntity } from '@mikro-orm/core';
+import type { Language } from '../../platform/language/language.ts';
 import { idOf, schema, time } from './columns.ts';
 
 /* The people who use the dashboard, as they are stored. The note at the head of entities.ts applies here too. */
 
 export type MemberRole = 'OWNER' | 'DEVELOPER' | 'VIEWER';
-export type Language = 'en' | 'am';
 
 const role = () => p.string().columnType('core.member_role').$type<MemberRole>();
 

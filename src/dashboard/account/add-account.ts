@@ -1,6 +1,7 @@
 import { Type } from '@sinclair/typebox';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { waitText } from '../../platform/language/duration-text.ts';
+import { languages } from '../../platform/language/language.ts';
 import { signedInUserOf } from '../access/page-context.ts';
 import { tryCall, callOptions } from '../try-call.ts';
 import type { Dashboard } from '../dashboard.ts';
@@ -17,7 +18,7 @@ import type { AccountPage } from './show-account.ts';
 
 const Profile = Type.Object({
   name: Type.String({ maxLength: 128 }),
-  language: Type.Union([Type.Literal('en'), Type.Literal('am')]),
+  language: Type.Union(languages.map((language) => Type.Literal(language))),
 });
 const NewPassword = Type.Object({
   current_password: Type.String({ maxLength: 256 }),

@@ -1,6 +1,9 @@
 import Negotiator from 'negotiator';
 
-/** The languages of the pages. The first is the default. */
+/**
+ * The languages of the pages. The first is the default. If one is added, the compiler names all places that lack its texts. It does not name
+ * the check of `core.users.language`, the names in `wallets-schema.ts`, the links to the one other language, and comparisons with 'en' or 'am'.
+ */
 export const languages = ['en', 'am'] as const;
 
 export type Language = (typeof languages)[number];
