@@ -1,7 +1,10 @@
 import { openEventBus as openBus } from '../platform/nats/nats-event-bus.ts';
 import type { EventBus as Bus, EventBusOptions } from '../platform/nats/nats-event-bus.ts';
 
-/** The kinds of work: committed events to relay and follow, and due payment attempts and webhooks. */
+/**
+ * The kinds of work. `order_events`: committed events to relay and follow. `payment_attempts`: all due work at the wallets, also refunds,
+ * reversals and payer-started payments. `webhook_deliveries`: due webhooks.
+ */
 const wakeTopics = ['order_events', 'payment_attempts', 'webhook_deliveries'] as const;
 export type WakeTopic = (typeof wakeTopics)[number];
 

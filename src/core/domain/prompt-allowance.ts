@@ -4,9 +4,9 @@
  */
 
 /**
- * OWN: a direct payment of a merchant that the phone has paid before. OWN_PAGE: a checkout page of such a merchant.
- * COMMON: a prompt of any requester. NEW_MERCHANT: a direct payment of a merchant that has no unconfirmed prompt at this phone in the last ten minutes.
- * NEW_NETWORK: a checkout page, from a network that has no such prompt.
+ * OWN: a direct payment of a merchant that the phone has paid before. COMMON: a prompt of any requester. NEW_MERCHANT: a direct payment of a
+ * merchant that has no unconfirmed prompt at this phone in the last ten minutes. NEW_NETWORK: a checkout page, from a network that has no such
+ * prompt. OWN_PAGE: the same, of a merchant that the phone has paid before.
  */
 export type PromptKind = 'OWN' | 'OWN_PAGE' | 'COMMON' | 'NEW_MERCHANT' | 'NEW_NETWORK';
 

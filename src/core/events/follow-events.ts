@@ -49,7 +49,10 @@ const keepAliveMs = 10_000;
 const idleMs = 500;
 /** The shortest pause after a reading. The pause is twice the time that the reading took, if that is longer. */
 const pauseMs = 10;
-/** Core encodes each event of a page, which holds up the payments of all merchants for some tens of milliseconds. An owner gets half of these. */
+/**
+ * The number of readings that run at a time. Core encodes each event of a page, which holds up the payments of all merchants for some tens of
+ * milliseconds. An owner that is alone gets half of the number.
+ */
 const maxReadings = 2;
 /** A client that does not read its page keeps the turn this long, and no pause between turns is longer. */
 const longestTurnMs = 100;

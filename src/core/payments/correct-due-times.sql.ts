@@ -10,7 +10,7 @@ const works = [
   { table: 'payer_payments', key: ['id'], leases: 'tries' },
 ] as const;
 
-/** The longest wait is an hour, and the longest lease five minutes. Both have a minute more, because clocks differ a little. */
+/** The longest wait is an hour, and the longest lease five minutes. These are a little longer, because clocks differ. */
 const longestWait = "interval '66 minutes'";
 const longestLease = "interval '6 minutes'";
 const tolerance = "interval '1 minute'";

@@ -5,7 +5,7 @@ import type { FairCalls } from '../../platform/fair-calls.ts';
 import { callerOf } from '../../platform/rpc/call-context.ts';
 import type { RpcService } from '../../platform/rpc/rpc-service.ts';
 
-/** As the only owner, the role gets half of these. */
+/** The number of calls that would run at a time for several roles. The role is alone here, and gets half of the number. */
 const maxRunning = 8;
 /** The calls about a merchant, or about all, that wait for their turn. */
 const maxWaiting = 100;

@@ -15,7 +15,7 @@ import { flash } from '../session/sign-in-state.ts';
 import { mayChangeWebhooks, webhookWords } from './add-webhooks.ts';
 
 const dayMs = 24 * 60 * 60_000;
-/** The choices for when a new secret becomes current. Webhooks accepts 30 days at most. */
+/** The choices for when a new secret becomes current. The process `webhooks` accepts 30 days at most. */
 const waitsMs = { now: 0, day: dayMs, week: 7 * dayMs, month: 30 * dayMs };
 
 const Rotation = Type.Object({

@@ -26,6 +26,7 @@ export function ordersCsv(timeZone: string): OrdersCsv {
     name: `${name} (${timeZone})`,
     field: (order) => times(of(order)),
   });
+  // Programs of merchants read columns by their place, so a new one goes to the end.
   const columns: readonly Column[] = [
     { name: 'order_id', field: (order) => csvField(order.orderId) },
     { name: 'order_number', field: (order) => csvName(order.orderNumber) },

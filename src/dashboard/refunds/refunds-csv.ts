@@ -12,6 +12,7 @@ export interface RefundsCsv {
 /** Times are in the IANA time zone that the heading names. */
 export function refundsCsv(timeZone: string): RefundsCsv {
   const time = csvTimes(timeZone);
+  // Programs of merchants read columns by their place, so a new one goes to the end.
   const columns: readonly { readonly name: string; readonly field: (refund: Refund) => string }[] = [
     { name: 'refund_id', field: ({ refundId }) => csvField(refundId) },
     { name: 'refund_number', field: ({ refundNumber }) => csvName(refundNumber) },

@@ -47,7 +47,7 @@ const settings = {
   unix_socket_directories: '',
   // The working set of a busy shop on a machine with a few GB.
   shared_buffers: '256MB',
-  // Orders are many small commits. Fewer checkpoints write fewer full pages, and recovery still takes seconds.
+  // Orders are many small commits. Fewer checkpoints write fewer full pages. The price is a longer start after a crash (`readyTimeoutMs`).
   max_wal_size: '2GB',
   checkpoint_timeout: '15min',
   // For solid-state disks. JIT compilation never pays off for lookups by key.

@@ -111,8 +111,7 @@ export function openEventBus<WakeTopic extends string>(
     isReached = true;
     logger.info({ broker: connected.getServer() }, 'connected to the broker');
     void followStatus(connected, (reached) => {
-      // Ignore the state of a connection that has been replaced.
-      // A broker that accepts connections and ends them is left again at each attempt.
+      // Ignore the state of a connection that has been replaced. The client reports each failed attempt to reconnect as another disconnection.
       if (connection !== connected || isReached === reached) return;
       isReached = reached;
       if (reached) logger.info('reconnected to the broker');

@@ -23,7 +23,10 @@ export interface OrderEventMethodsParts {
 const defaultPageSize = 100;
 /** A page of this many orders of maximum size stays below the message limit. */
 const maxPageSize = 500;
-/** Core decodes each event of a page, which holds up the payments of all merchants for some tens of milliseconds. A role gets half of these. */
+/**
+ * The number of lists that run at a time. Core decodes each event of a page, which holds up the payments of all merchants for some tens of
+ * milliseconds. A role that is alone gets half of the number, so that another role can begin.
+ */
 const maxLists = 2;
 /** The calls of a role about a merchant, or about all, that wait for their turn. */
 const maxWaitingLists = 100;
