@@ -26,6 +26,7 @@ import {
 } from './options.ts';
 import { addOrderExplainCommand } from './order-explain-command.ts';
 import type { ExplainParts } from './order-explain-command.ts';
+import { addOrderFindCommand } from './order-find-command.ts';
 import { showAttempts, showTimeline, unsentIn } from './order-history.ts';
 import { requireField } from './output.ts';
 import type { Output } from './output.ts';
@@ -56,7 +57,7 @@ const showStatus = ({ status }: Order): string => wordOf(OrderStatusSchema, stat
 /** `order …` */
 export function addOrderCommands(program: Command, parts: ExplainParts & { readonly now: () => Date }): void {
   const { run, findMerchant: find, now } = parts;
-  const order = program.command('order').description("show, explain and list merchants' orders");
+  const order = program.command('order').description("show, explain, find and list merchants' orders");
   const environment = () => environmentOption().default(Environment.SANDBOX, 'sandbox');
 
   onMerchantAnd(
@@ -88,6 +89,7 @@ export function addOrderCommands(program: Command, parts: ExplainParts & { reado
   );
 
   addOrderExplainCommand(order, parts);
+  addOrderFindCommand(order, run);
 
   onMerchant(
     addPeriod(

@@ -150,6 +150,18 @@ describe('payment list and show', () => {
       expect((await cli.run('order', command, other.id, 'order-09')).stdout).toContain('"underReview"');
   });
 
+  test('an order is found by the transaction or phone that its customer reports', async () => {
+    const { payment_attempt_id: id } = await attemptWith('00');
+    const { provider_transaction_id: transaction } = await cli.json('payment', 'show', merchant.id, id);
+    const found = { order_number: 'order-00', merchant_id: merchant.id, environment: 'sandbox' };
+
+    expect(await cli.json('order', 'find', String(transaction))).toMatchObject({
+      orders: [{ ...found, provider_transaction_id: transaction, payer_phone: '+251900000000' }],
+    });
+    expect((await cli.run('order', 'find', '0900000000')).stdout).toContain(merchant.id);
+    expect((await cli.run('order', 'find', 'no-such')).stdout).toMatch(/^No orders match/);
+  });
+
   test('an unknown attempt exits with code 3 and names the command that lists attempts', async () => {
     const id = 'pat_01m7xjbb99evv8hx2dqm5r8qgn';
 
