@@ -20,6 +20,7 @@ import { startStack } from '../support/stack.ts';
 import type { Stack, TestMerchant } from '../support/stack.ts';
 import { waitUntil } from '../support/wait-until.ts';
 import { queryOnce } from '../support/database-connections.ts';
+import { sql } from '../support/sql.ts';
 
 /** The dashboard of a running Gatehouse, with a merchant that has data, and a browser to view it. */
 export interface DashboardSite {
@@ -178,15 +179,16 @@ async function refundAboveLimit(stack: Stack, merchantId: string, orderId: strin
 async function countOrders(stack: Stack, merchantId: string): Promise<void> {
   await queryOnce(
     stack.databaseUrl,
-    `insert into core.order_counts (merchant_id, environment, type, quarter, currency, payment_option, reason, events, minor_units)
-     select $1, 'SANDBOX', type::core.order_event_type, date_trunc('hour', now()) - h * interval '1 hour', currency, option, reason,
-       (1 + (h * 7919 + ascii(reason || type)) % n), case when type = 'COMPLETED' then (1 + (h * 7919) % 40) * 12345 else 0 end
-     from generate_series(1, 700) h, (values
-       ('CREATED', '', '', '', 60), ('COMPLETED', 'ETB', 'walleta_ussd', '', 40), ('COMPLETED', 'USD', 'walletb_ussd', '', 9),
-       ('PAYMENT_DECLINED', '', 'walleta_ussd', 'insufficient_funds', 6), ('FAILED', '', 'walletb_ussd', 'timed_out', 4),
-       ('EXPIRED', '', '', 'session_ended', 5)) as kinds (type, currency, option, reason, n)
-     on conflict do nothing`,
-    [storedId('mer', merchantId)],
+    sql`
+      insert into core.order_counts (merchant_id, environment, type, quarter, currency, payment_option, reason, events, minor_units)
+      select ${storedId('mer', merchantId)}, 'SANDBOX', type::core.order_event_type,
+        date_trunc('hour', now()) - h * interval '1 hour', currency, option, reason,
+        (1 + (h * 7919 + ascii(reason || type)) % n), case when type = 'COMPLETED' then (1 + (h * 7919) % 40) * 12345 else 0 end
+      from generate_series(1, 700) h, (values
+        ('CREATED', '', '', '', 60), ('COMPLETED', 'ETB', 'walleta_ussd', '', 40), ('COMPLETED', 'USD', 'walletb_ussd', '', 9),
+        ('PAYMENT_DECLINED', '', 'walleta_ussd', 'insufficient_funds', 6), ('FAILED', '', 'walletb_ussd', 'timed_out', 4),
+        ('EXPIRED', '', '', 'session_ended', 5)) as kinds (type, currency, option, reason, n)
+      on conflict do nothing`,
   );
 }
 
@@ -272,24 +274,25 @@ async function failWebhooks(stack: Stack, merchantId: string): Promise<void> {
  * days of the last week again, which would replace them.
  */
 async function writeBalances(stack: Stack, merchantId: string): Promise<void> {
+  const [merchant, none] = [storedId('mer', merchantId), storedId('mer', noMerchantId)];
   await queryOnce(
     stack.databaseUrl,
-    `insert into core.money_days (environment, wallet, day, merchant_id, currency, reconciliation_id, statement_in, statement_out,
-       completed, strays, reversals, refunds)
-     select 'SANDBOX', 'walleta', (now() at time zone 'UTC')::date - days_ago, merchant_id, 'ETB', gen_random_uuid(), statement_in, 40,
-       1234567890.5, 0, 0, 40
-     from (values (0, $1::uuid, 1234567890.5), (10, $1::uuid, 1000.5), (10, $2::uuid, 1234567890.5))
-       as made (days_ago, merchant_id, statement_in)`,
-    [storedId('mer', merchantId), storedId('mer', noMerchantId)],
+    sql`
+      insert into core.money_days (environment, wallet, day, merchant_id, currency, reconciliation_id, statement_in, statement_out,
+        completed, strays, reversals, refunds)
+      select 'SANDBOX', 'walleta', (now() at time zone 'UTC')::date - days_ago, merchant_id, 'ETB', gen_random_uuid(), statement_in, 40,
+        1234567890.5, 0, 0, 40
+      from (values (0, ${merchant}::uuid, 1234567890.5), (10, ${merchant}::uuid, 1000.5), (10, ${none}::uuid, 1234567890.5))
+        as made (days_ago, merchant_id, statement_in)`,
   );
   await queryOnce(
     stack.databaseUrl,
-    `insert into core.money_day_corrections (environment, wallet, day, merchant_id, currency, reconciliation_id, corrected_at,
-       statement_in, statement_out, completed, strays, reversals, refunds)
-     select 'SANDBOX', 'walleta', (now() at time zone 'UTC')::date - 10, $1, 'ETB', gen_random_uuid(), now() - interval '7 days', before,
-       40, 1234567890.5, 0, 0, 40
-     from (values (990.5), (1234567890.5)) as made (before)`,
-    [storedId('mer', merchantId)],
+    sql`
+      insert into core.money_day_corrections (environment, wallet, day, merchant_id, currency, reconciliation_id, corrected_at,
+        statement_in, statement_out, completed, strays, reversals, refunds)
+      select 'SANDBOX', 'walleta', (now() at time zone 'UTC')::date - 10, ${merchant}, 'ETB', gen_random_uuid(), now() - interval '7 days', before,
+        40, 1234567890.5, 0, 0, 40
+      from (values (990.5), (1234567890.5)) as made (before)`,
   );
   // An older day than those that core compares again.
   await queryOnce(

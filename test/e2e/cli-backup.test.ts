@@ -364,10 +364,9 @@ test('an operator backs up, restores, compares the wallets and opens the gateway
     await payment.query('lock table core.orders in row exclusive mode');
     const beginning = cli.run('restore', 'begin', '--backup-time', '2026-01-01T00:00:00Z');
     await waitUntil('it has waited for longer than other commands', async () => {
-      const { rows } = await query(
-        `select from pg_stat_activity where datname = current_database() and query like 'lock table core.orders, %'
-           and wait_event_type = 'Lock' and query_start < clock_timestamp() - interval '5500 ms'`,
-      );
+      const { rows } = await query(`
+        select from pg_stat_activity where datname = current_database() and query like 'lock table core.orders, %'
+        and wait_event_type = 'Lock' and query_start < clock_timestamp() - interval '5500 ms'`);
       return rows.length > 0;
     });
     await payment.end();

@@ -5,6 +5,7 @@ import { mpesaDaraja } from '../../src/wallet-simulator/mpesa-daraja/mpesa-daraj
 import { startMpesaSimulator } from '../integration/wallets/mpesa-simulator.ts';
 import { certificate, credentials } from '../integration/wallets/mpesa-subject.ts';
 import { shared, sharedClient, sharedConnection, sharedStack } from '../support/shared-stack.ts';
+import { sql } from '../support/sql.ts';
 import { openCommandLine, sharedCommandLine } from './cli-harness.ts';
 import type { Outcome } from './cli-harness.ts';
 
@@ -28,11 +29,9 @@ async function report(transaction: string, status = 'OPEN'): Promise<string> {
     amount: '250',
     currency: 'ETB',
   });
-  await database.query(
-    `update core.payer_payments set status = $2, due_at = case when $2 = 'OPEN' then now() end
-     where provider_transaction_id = $1`,
-    [transaction, status],
-  );
+  await database.query(sql`
+    update core.payer_payments set status = ${status}, due_at = case when ${status} = 'OPEN' then now() end
+    where provider_transaction_id = ${transaction}`);
   return payerPayment?.payerPaymentId ?? '';
 }
 

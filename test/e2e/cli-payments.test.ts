@@ -3,6 +3,7 @@ import { storedId } from '../support/ids.ts';
 import { callSandbox } from '../support/sandbox-calls.ts';
 import { sharedConnection, sharedMerchant, sharedStack } from '../support/shared-stack.ts';
 import { waitUntil } from '../support/wait-until.ts';
+import { sql } from '../support/sql.ts';
 import { sharedCommandLine, widthOf } from './cli-harness.ts';
 
 const stack = sharedStack({ wallets: 1 });
@@ -47,15 +48,13 @@ async function attemptWith(outcome: string): Promise<Attempt> {
 /** Makes core believe that the payment was too late, so that it must be reversed. */
 async function makeStray(outcome: string): Promise<void> {
   const { payment_attempt_id: id } = await attemptWith(outcome);
-  await database.query(
-    `insert into core.stray_payments (merchant_id, id, environment, order_id, payment_attempt_id, payment_option,
-       provider_transaction_id, amount, currency, kind, status, detail, tries, maybe_sent, reversal_id, due_at,
-       created_at, updated_at)
-     select merchant_id, gen_random_uuid(), environment, order_id, id, payment_option, provider_transaction_id, '100.50',
-       'ETB', 'LATE', 'REVERSAL_DUE', '', 0, false, gen_random_uuid(), now(), now(), now()
-     from core.payment_attempts where id = $1`,
-    [storedId('pat', id)],
-  );
+  await database.query(sql`
+    insert into core.stray_payments (merchant_id, id, environment, order_id, payment_attempt_id, payment_option,
+      provider_transaction_id, amount, currency, kind, status, detail, tries, maybe_sent, reversal_id, due_at,
+      created_at, updated_at)
+    select merchant_id, gen_random_uuid(), environment, order_id, id, payment_option, provider_transaction_id, '100.50',
+      'ETB', 'LATE', 'REVERSAL_DUE', '', 0, false, gen_random_uuid(), now(), now(), now()
+    from core.payment_attempts where id = ${storedId('pat', id)}`);
 }
 
 const strayIn = (status: string, id?: string) =>

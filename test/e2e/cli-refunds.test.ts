@@ -8,6 +8,7 @@ import { makeOperatorsOld } from '../support/dashboard-users.ts';
 import { storedId } from '../support/ids.ts';
 import { sharedClient, sharedStack } from '../support/shared-stack.ts';
 import { waitUntil } from '../support/wait-until.ts';
+import { sql } from '../support/sql.ts';
 import { sharedCommandLine, widthOf } from './cli-harness.ts';
 
 const stack = sharedStack({ facades: 0 });
@@ -190,11 +191,9 @@ test('an undecided payment is listed, and settled by an operator of the dashboar
   await makeOperatorsOld(stack);
   const payment = await desk.startDirect({ merchantId, orderNumber: 'D-2' });
   await desk.settle(payment, outcomes.unknown());
-  await desk.query(
-    `update core.payment_attempts set created_at = created_at - interval '5 hours', prompt_until = prompt_until - interval '5 hours'
-     where id = $1`,
-    [storedId('pat', payment.attemptId)],
-  );
+  await desk.query(sql`
+    update core.payment_attempts set created_at = created_at - interval '5 hours', prompt_until = prompt_until - interval '5 hours'
+    where id = ${storedId('pat', payment.attemptId)}`);
   const propose = ['settlement', 'propose', merchantId, payment.attemptId];
   const evidence = ['--reason', 'The provider answered', '--provider-reference', 'CASE-7'];
 

@@ -8,6 +8,7 @@ import type { Payment } from '../integration/core/payment-desk.ts';
 import { storedId } from '../support/ids.ts';
 import { sharedStack } from '../support/shared-stack.ts';
 import { waitUntil } from '../support/wait-until.ts';
+import { sql } from '../support/sql.ts';
 import { sharedCommandLine } from './cli-harness.ts';
 
 const stack = sharedStack({ facades: 0 });
@@ -63,11 +64,10 @@ async function editEvent(orderId: string, type: string, edit: (event: OrderEvent
 
 /** Five minutes is the shortest session. So its end is moved, in the order and in the event of its registration. */
 async function expire(orderId: string): Promise<void> {
-  const [row] = await desk.query<{ expires_at: Date }>(
-    `update core.orders set expires_at = date_trunc('milliseconds', now()), sweep_at = now() where id = $1
-     returning expires_at`,
-    [storedId('ord', orderId)],
-  );
+  const [row] = await desk.query<{ expires_at: Date }>(sql`
+    update core.orders set expires_at = date_trunc('milliseconds', now()), sweep_at = now()
+    where id = ${storedId('ord', orderId)}
+    returning expires_at`);
   await editEvent(orderId, 'CREATED', ({ order }) => {
     if (order !== undefined && row !== undefined) order.expireTime = timestampFromDate(row.expires_at);
   });
@@ -79,10 +79,8 @@ async function expire(orderId: string): Promise<void> {
 /** A transaction of another test may hold the latest events back. */
 const allAreListed = () =>
   waitUntil('all events are listed', async () => {
-    const [stored] = await desk.query<{ count: number }>(
-      'select count(*)::integer as count from core.order_events where merchant_id = $1',
-      [storedId('mer', merchantId)],
-    );
+    const [stored] = await desk.query<{ count: number }>(sql`select count(*)::integer as count
+      from core.order_events where merchant_id = ${storedId('mer', merchantId)}`);
     const { stdout } = await cli.run('rehearse', '--merchant', merchantId, '--json');
     const { summary } = JSON.parse(stdout) as { summary: { event_count: number } };
     return summary.event_count === stored?.count;

@@ -13,6 +13,7 @@ import { newRandomId } from '../../src/contract/public-id.ts';
 import { storedId } from '../support/ids.ts';
 import { directPayment, registration } from '../support/order-requests.ts';
 import { sharedClient, sharedConnection, sharedStack } from '../support/shared-stack.ts';
+import { sql } from '../support/sql.ts';
 import { deadAddress, execute, openCommandLine, sharedCommandLine, widthOf } from './cli-harness.ts';
 import type { Outcome } from './cli-harness.ts';
 
@@ -166,18 +167,14 @@ describe('merchant update', () => {
 
   test('changes the name of a merchant whose terms name a wallet that was removed', async () => {
     const { id } = await stack.createMerchant();
-    await database.query(
-      `update core.merchants set production_payment_options = '{removed_ussd}' where id = $1`,
-      [storedId('mer', id)],
-    );
+    await database.query(sql`update core.merchants set production_payment_options = '{removed_ussd}'
+      where id = ${storedId('mer', id)}`);
 
     const renamed = await cli.run('merchant', 'update', id, '--name', 'Renamed');
 
     expect(renamed).toMatchObject({ exitCode: 0, stderr: '' });
-    const { rows } = await database.query(
-      "select details from core.audit_entries where action = 'merchant.update' and target_id = $1",
-      [id],
-    );
+    const { rows } = await database.query(sql`
+      select details from core.audit_entries where action = 'merchant.update' and target_id = ${id}`);
     expect(rows).toEqual([{ details: { name: 'Renamed' } }]);
   });
 

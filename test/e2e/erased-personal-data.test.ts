@@ -32,10 +32,9 @@ const receiver = shared(() =>
 
 /** The tables of both schemas with a row that contains the customer's number or words, as text or within bytes. */
 async function tablesWithTraces(): Promise<string[]> {
-  const { rows: tables } = await database.query<{ name: string }>(
-    `select format('%I.%I', schemaname, tablename) as name from pg_tables where schemaname in ('core', 'webhooks')
-     and tablename not like 'api\\_requests\\_2%' order by 1`,
-  );
+  const { rows: tables } = await database.query<{ name: string }>(`
+    select format('%I.%I', schemaname, tablename) as name from pg_tables where schemaname in ('core', 'webhooks')
+    and tablename not like 'api\\_requests\\_2%' order by 1`);
   const needles = [`9${digits}`, words];
   const forms = needles.flatMap((needle) => [needle, Buffer.from(needle).toString('hex')]);
   const found: string[] = [];

@@ -182,9 +182,8 @@ test.each(Object.entries(canaries))('%s is in no log and not in the request log'
   const list = (orderNumber: string) =>
     requests.listApiRequests({ merchantId, environment: Environment.SANDBOX, orderNumber, pageSize: 100 });
   const kept = await waitUntil('core has the last request in its log', async () => {
-    const { rows } = await database.query<{ row: string }>(
-      'select each::text as row from core.api_requests each',
-    );
+    const { rows } = await database.query<{ row: string }>(`
+      select each::text as row from core.api_requests each`);
     return rows.some(({ row }) => row.includes(last)) && rows.map(({ row }) => row);
   });
   const logs = processesOf(stack).flatMap(({ log }) => log.map((line) => JSON.stringify(line)));

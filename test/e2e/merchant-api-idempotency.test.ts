@@ -15,6 +15,7 @@ import {
 import type { Answer, Shop } from './merchant-api-harness.ts';
 import { openPool, shared } from '../support/shared-stack.ts';
 import { postJson } from '../support/post-json.ts';
+import { sql } from '../support/sql.ts';
 
 const api = sharedMerchantApi({ cores: 2, facades: 2 });
 const desk = shared(() => openPaymentDesk(api.stack));
@@ -51,9 +52,8 @@ async function lead(orderNumber: string, end: End, isDirect: boolean): Promise<v
   // order expires alone.
   if (end === 'EXPIRED') await desk.endSession(payment);
   if (end === 'FAILED' && !isDirect)
-    await desk.query(`update core.orders set status = 'FAILED', sweep_at = null where id = $1`, [
-      storedId('ord', payment.orderId),
-    ]);
+    await desk.query(sql`update core.orders set status = 'FAILED', sweep_at = null
+      where id = ${storedId('ord', payment.orderId)}`);
   await waitUntil(`the order is ${end}`, async () => {
     const data = (await verify(orderNumber)) as { status: string };
     return data.status === end;
@@ -105,10 +105,8 @@ describe('a direct payment on a registered order', () => {
 
 describe('a request repeated after its answer was lost', () => {
   const attemptsOf = async (orderNumber: string): Promise<number> => {
-    const rows = await desk.query(
-      'select 1 from core.payment_attempts a join core.orders o on o.id = a.order_id where o.order_number = $1',
-      [orderNumber],
-    );
+    const rows = await desk.query(sql`select 1 from core.payment_attempts a
+      join core.orders o on o.id = a.order_id where o.order_number = ${orderNumber}`);
     return rows.length;
   };
 
@@ -263,9 +261,8 @@ describe('the same request with the same Idempotency-Key gets the first answer',
     const sent = registration();
     const key = newKey();
     const first = await registerWith(sent, key);
-    await desk.query(`update core.orders set status = 'FAILED', sweep_at = null where order_number = $1`, [
-      sent.order_number,
-    ]);
+    await desk.query(sql`
+      update core.orders set status = 'FAILED', sweep_at = null where order_number = ${sent.order_number}`);
 
     isFirstAgain(first, await registerWith(sent, key));
     expect((await api.post(shop, '/api/v1/register', sent)).status).toBe(400);
@@ -285,9 +282,8 @@ describe('the same request with the same Idempotency-Key gets the first answer',
 
     const first = await post('/api/v1/refund', sent, key);
     expect(first.status).toBe(201);
-    await desk.query(`update core.refunds set status = 'REVERSED', due_at = null where refund_number = $1`, [
-      sent.refund_number,
-    ]);
+    await desk.query(sql`update core.refunds set status = 'REVERSED', due_at = null
+      where refund_number = ${sent.refund_number}`);
 
     isFirstAgain(first, await post('/api/v1/refund', sent, key));
     const without = await api.post(shop, '/api/v1/refund', sent);
@@ -379,9 +375,8 @@ describe('of twenty concurrent requests at two facades and cores', () => {
     expect([...texts.keys()].sort()).toEqual([201, 422]);
     expect(texts.get(201)).toHaveLength(10);
     expect(new Set(texts.get(201)?.map(({ text }) => text)).size).toBe(1);
-    const orders = await desk.query('select 1 from core.orders where order_number = any($1)', [
-      [sent.order_number, other.order_number],
-    ]);
+    const orders = await desk.query(sql`
+      select 1 from core.orders where order_number = any(${[sent.order_number, other.order_number]})`);
     expect(orders).toHaveLength(1);
   });
 
@@ -403,10 +398,9 @@ test('an answer is kept for 24 hours, without the checkout URL, and then removed
   const sent = registration();
   const { json } = await registerWith(sent, key);
   const token = (json['data'] as { checkout_url: string }).checkout_url.split('/').at(-1) ?? '';
-  const [stored] = await desk.query<{ hours: number; answer: Buffer }>(
-    `select extract(epoch from expires_at - now())::float8 / 3600 as hours, answer from core.idempotency_keys where key = $1`,
-    [key],
-  );
+  const [stored] = await desk.query<{ hours: number; answer: Buffer }>(sql`
+    select extract(epoch from expires_at - now())::float8 / 3600 as hours, answer from core.idempotency_keys
+    where key = ${key}`);
   expect(stored?.hours).toBeGreaterThan(23.9);
   expect(stored?.hours).toBeLessThanOrEqual(24);
   expect(stored?.answer.toString('latin1')).toContain(sent.order_number);
@@ -415,19 +409,15 @@ test('an answer is kept for 24 hours, without the checkout URL, and then removed
   const [expired, kept] = [newKey(), newKey()];
   await registerWith(registration(), expired);
   await registerWith(registration(), kept);
-  await desk.query(
-    `update core.idempotency_keys set expires_at = now() - interval '1 second' where key = any($1)`,
-    [[key, expired]],
-  );
+  await desk.query(sql`update core.idempotency_keys set expires_at = now() - interval '1 second'
+    where key = any(${[key, expired]})`);
   expect((await registerWith(registration(), key)).status).toBe(201);
 
   const pool = openPool({ connectionString: api.stack.databaseUrl, max: 1 });
   const tables = [{ table: 'idempotency_keys', end: 'expires_at' }];
   await sweepExpired(pool, tables, { aborted: false });
   await pool.end();
-  const left = await desk.query<{ key: string }>(
-    'select key from core.idempotency_keys where key = any($1)',
-    [[key, expired, kept]],
-  );
+  const left = await desk.query<{ key: string }>(sql`
+    select key from core.idempotency_keys where key = any(${[key, expired, kept]})`);
   expect(left.map((row) => row.key).sort()).toEqual([key, kept].sort());
 });

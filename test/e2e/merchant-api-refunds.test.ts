@@ -86,9 +86,8 @@ test('an order is refunded in two parts, once each, and never more than was paid
 test('a payment of an option that its wallet no longer offers is refunded', async () => {
   const orderNumber = await paidOrder('11', '/api/v1/direct?payment_option=walletb_ussd');
   // The wallet B of the tests is configured without it.
-  await database.query(
-    "update core.payment_attempts set payment_option = 'walletb_wallet' where payment_option = 'walletb_ussd'",
-  );
+  await database.query(`update core.payment_attempts set payment_option = 'walletb_wallet'
+    where payment_option = 'walletb_ussd'`);
   const refundNumber = newOrderNumber();
 
   const accepted = await refund({ order_number: orderNumber, refund_number: refundNumber });

@@ -15,6 +15,7 @@ import type { Receiver } from '../integration/webhooks/receivers.ts';
 import { makeOperatorsOld, openDashboardUsers } from '../support/dashboard-users.ts';
 import { storedId } from '../support/ids.ts';
 import { insist, waitUntil } from '../support/wait-until.ts';
+import { sql } from '../support/sql.ts';
 import { newOrderNumber, registration } from './merchant-api-harness.ts';
 import type { MerchantApi, Shop } from './merchant-api-harness.ts';
 import { ended, eventOf, pay, refund, refunded } from './trading-shop.ts';
@@ -52,10 +53,8 @@ export async function writeEndedRecords(
   expect((await api.post(shop, '/api/v1/register', registered)).status).toBe(201);
   const expiring = { ...registration(), webhook_url: `${receiver.origin}/orders` };
   expect((await api.post(shop, '/api/v1/register', expiring)).status).toBe(201);
-  await database.query(
-    'update core.orders set expires_at = now(), sweep_at = now() where order_number = $1',
-    [expiring.order_number],
-  );
+  await database.query(sql`update core.orders set expires_at = now(), sweep_at = now()
+    where order_number = ${expiring.order_number}`);
   const completed = await pay(api, shop, { order_number: registered.order_number, phone: phoneOf('00') });
   const failed = await pay(api, shop, { phone: phoneOf('03') });
   const stray = await pay(api, shop, { phone: phoneOf('19') });
@@ -100,17 +99,13 @@ async function settle(api: MerchantApi, shop: Shop, orderNumber: string, databas
     const attempt = paymentAttempts.find(({ orderId }) => orderId === order?.orderId);
     return attempt?.status !== PaymentAttemptStatus.REQUESTED && attempt?.paymentAttemptId;
   });
-  await database.query(
-    `update core.payment_attempts set created_at = created_at - interval '5 hours', prompt_until = prompt_until - interval '5 hours'
-       where id = $1`,
-    [storedId('pat', id)],
-  );
+  await database.query(sql`
+    update core.payment_attempts set created_at = created_at - interval '5 hours', prompt_until = prompt_until - interval '5 hours'
+    where id = ${storedId('pat', id)}`);
   const settlement = await insist('the outcome is unknown', async () => {
     // A worker that has leased the attempt sets its next time itself, and may not know of the earlier clock.
-    await database.query(
-      'update core.payment_attempts set due_at = now() where id = $1 and leased_until is null',
-      [storedId('pat', id)],
-    );
+    await database.query(sql`update core.payment_attempts set due_at = now()
+      where id = ${storedId('pat', id)} and leased_until is null`);
     const proposed = await stack.client(SettlementService, 'dashboard').proposeSettlement(
       {
         merchantId,

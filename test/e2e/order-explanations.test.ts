@@ -22,6 +22,7 @@ import { callSandbox } from '../support/sandbox-calls.ts';
 import { sharedClient, sharedConnection, sharedStack } from '../support/shared-stack.ts';
 import type { TestMerchant } from '../support/stack.ts';
 import { waitUntil } from '../support/wait-until.ts';
+import { sql } from '../support/sql.ts';
 import { openExplanationSurfaces } from './explanation-surfaces.ts';
 import type { ExplainedName, ExplanationSurfaces, Shown } from './explanation-surfaces.ts';
 
@@ -154,9 +155,8 @@ describe('the explanation of a payment', () => {
     await expectFact(name, 'wallet_answer wallet wallet_queried');
     await desk.record(leased, outcomes.pending('ref'));
     await expectEverywhere(name, 'payer_confirmation payer wallet_queried');
-    await desk.query(`update core.payment_attempts set prompt_until = now() - interval '1 s' where id = $1`, [
-      storedId('pat', first.attemptId),
-    ]);
+    await desk.query(sql`update core.payment_attempts set prompt_until = now() - interval '1 s'
+      where id = ${storedId('pat', first.attemptId)}`);
     await expectFact(name, 'wallet_decision wallet wallet_queried');
     await desk.makeDue(first);
     await desk.settle(first, outcomes.unknown());
@@ -183,9 +183,8 @@ describe('the explanation of a payment', () => {
     await expectFact(name, 'wallet_recovery wallet wallet_checked');
     await reportWallets('silent');
     await expectFact(name, 'request_sent wallets_process request_sent');
-    await desk.query(`update core.payment_attempts set due_at = now() - interval '1 min' where id = $1`, [
-      storedId('pat', payment.attemptId),
-    ]);
+    await desk.query(sql`update core.payment_attempts set due_at = now() - interval '1 min'
+      where id = ${storedId('pat', payment.attemptId)}`);
     await expectFact(name, 'wallets_process operator process_started');
     await reportWallets(WalletBreakerState.CLOSED);
   });
@@ -193,16 +192,13 @@ describe('the explanation of a payment', () => {
   test("with the merchant's own account names its missing key, or the credentials that the wallet refuses", async () => {
     const { payment, ...name } = await direct();
     await desk.settle(payment, outcomes.notReached());
-    const [account] = await desk.query<{ id: string }>(
-      `insert into core.wallet_accounts (merchant_id, id, environment, wallet, state, open_values, endings, key_name,
-         sealed_secrets, check_result, created_at)
-       values ($1, gen_random_uuid(), 'SANDBOX', 'walleta', 'RETIRED', '{}', '{}', 'k', '', 'REFUSED', now()) returning id`,
-      [storedId('mer', signing.id)],
-    );
-    await desk.query('update core.payment_attempts set wallet_account_id = $2 where id = $1', [
-      storedId('pat', payment.attemptId),
-      account?.id,
-    ]);
+    const [account] = await desk.query<{ id: string }>(sql`
+      insert into core.wallet_accounts (merchant_id, id, environment, wallet, state, open_values, endings, key_name,
+        sealed_secrets, check_result, created_at)
+      values (${storedId('mer', signing.id)}, gen_random_uuid(), 'SANDBOX', 'walleta', 'RETIRED', '{}', '{}',
+        'k', '', 'REFUSED', now()) returning id`);
+    await desk.query(sql`update core.payment_attempts set wallet_account_id = ${account?.id}
+      where id = ${storedId('pat', payment.attemptId)}`);
     expect(await expectFact(name, 'wallet_account_key operator key_restored')).toBe(
       "The order waits, because the merchant's own account at Wallet A cannot be decrypted. An operator must restore its key.",
     );
@@ -214,11 +210,8 @@ describe('the explanation of a payment', () => {
     };
     const masterKey = Buffer.from(stack.ground.masterKey, 'hex');
     const sealed = createAccountSeal([masterAccountKey(masterKey)], randomBytes).seal({}, of);
-    await desk.query('update core.wallet_accounts set key_name = $2, sealed_secrets = $3 where id = $1', [
-      of.id,
-      sealed.keyName,
-      sealed.sealedSecrets,
-    ]);
+    await desk.query(sql`update core.wallet_accounts
+      set key_name = ${sealed.keyName}, sealed_secrets = ${sealed.sealedSecrets} where id = ${of.id}`);
     await expectFact(name, 'merchant_credentials merchant credentials_corrected');
   });
 
@@ -237,14 +230,11 @@ describe('the explanation of a payment', () => {
     ]);
 
     const late = await hosted(signing, '');
-    await desk.query(
-      `update core.orders set expires_at = now(), sweep_at = now() + interval '1 hour' where id = $1`,
-      [storedId('ord', late.orderId)],
-    );
+    await desk.query(sql`update core.orders set expires_at = now(), sweep_at = now() + interval '1 hour'
+      where id = ${storedId('ord', late.orderId)}`);
     await expectFact(late, 'expiry core order_expires');
-    await desk.query('update core.orders set sweep_at = now() where id = $1', [
-      storedId('ord', late.orderId),
-    ]);
+    await desk.query(sql`
+      update core.orders set sweep_at = now() where id = ${storedId('ord', late.orderId)}`);
     expect(await expectFact(late, 'nothing nobody none')).toMatch(/^The order expired unpaid/);
   });
 });
@@ -302,7 +292,7 @@ test('the explanation of a refund follows its approval, the request, an unknown 
     desk.recordRefund(await desk.takeRefund(refundId), outcome);
   await record({ case: 'pending', value: { providerReference: 'r', detail: 'no answer' } });
   await expectFact(order, 'refund_decision wallet wallet_queried');
-  await desk.query('update core.refunds set due_at = now() where id = $1', [storedId('rfd', refundId)]);
+  await desk.query(sql`update core.refunds set due_at = now() where id = ${storedId('rfd', refundId)}`);
   await record({ case: 'done', value: {} });
   await expectFact(order, 'nothing nobody none');
 });
@@ -324,10 +314,9 @@ test('the explanation of a webhook covers a missing secret, a refusal, a paused 
   const endpoint = { merchantId: merchant.id, environment, endpoint: receiver.origin };
   await webhooks.pauseEndpoint({ ...endpoint, reason: 'repair' });
   await expectFact(order, 'webhook_endpoint_resumed merchant endpoint_resumed');
-  const [row] = await desk.query<{ id: string }>(
-    `update webhooks.deliveries set state = 'GIVEN_UP', due_at = null, given_up_at = now() where order_id = $1 returning id`,
-    [order.orderId],
-  );
+  const [row] = await desk.query<{ id: string }>(sql`
+    update webhooks.deliveries set state = 'GIVEN_UP', due_at = null, given_up_at = now()
+    where order_id = ${order.orderId} returning id`);
   await expectFact(order, 'webhook_redelivery merchant webhook_redelivered');
   receiver.behave(answer(204));
   await webhooks.resumeEndpoint(endpoint);
@@ -337,9 +326,8 @@ test('the explanation of a webhook covers a missing secret, a refusal, a paused 
 
 test('an order that has just ended waits for its webhooks to be created', async () => {
   await waitUntil('the first event was read', async () => {
-    const rows = await superuser.query(
-      "select from webhooks.event_readers where reader = 'intake' and cursor <> ''",
-    );
+    const rows = await superuser.query(`
+      select from webhooks.event_readers where reader = 'intake' and cursor <> ''`);
     return rows.rowCount === 1;
   });
   // The reader cannot move while its row is locked.

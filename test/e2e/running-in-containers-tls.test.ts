@@ -23,9 +23,8 @@ async function configurePostgres({ services, machine, client }: Prepared): Promi
     const [, name = '', value = ''] = /^((?:ssl|hba)\w*)=(.*)$/.exec(word) ?? [];
     return name === '' ? [] : [[name, value] as const];
   });
-  const { rows } = await client.query<{ folder: string }>(
-    "select current_setting('data_directory') as folder",
-  );
+  const { rows } = await client.query<{ folder: string }>(`
+    select current_setting('data_directory') as folder`);
   const data = rows[0]?.folder ?? '';
   const { uid, gid } = await stat(data);
   const [, source = '', target = ''] = /install .* (\S+\.key) (\S+\.key) /.exec(entrypoint.join(' ')) ?? [];
@@ -79,10 +78,9 @@ describe('docker compose up with docker-compose.tls.yml, run as plain processes'
       },
     });
     await client.connect();
-    const { rows } = await client.query<{ process: string; ssl: boolean; shown: string | null }>(
-      `select distinct split_part(application_name, ' ', 1) as process, ssl, client_dn as shown
-       from pg_stat_ssl join pg_stat_activity using (pid) where application_name like 'gatehouse-%' order by 1`,
-    );
+    const { rows } = await client.query<{ process: string; ssl: boolean; shown: string | null }>(`
+      select distinct split_part(application_name, ' ', 1) as process, ssl, client_dn as shown
+      from pg_stat_ssl join pg_stat_activity using (pid) where application_name like 'gatehouse-%' order by 1`);
     await client.end();
     expect(rows).toEqual([
       { process: 'gatehouse-core', ssl: true, shown: '/CN=core' },

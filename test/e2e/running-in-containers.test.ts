@@ -51,10 +51,9 @@ describe('docker compose up without any preparation, run as plain processes', ()
           command: [...image.entrypoint, ...args],
           environment: Object.fromEntries(env.map(({ name, value }) => [name, value])),
         });
-        const { rows } = await client.query<{ name: string }>(
-          `SELECT DISTINCT table_schema AS name FROM information_schema.tables
-           WHERE table_schema IN ('core', 'webhooks') ORDER BY 1`,
-        );
+        const { rows } = await client.query<{ name: string }>(`
+          SELECT DISTINCT table_schema AS name FROM information_schema.tables
+          WHERE table_schema IN ('core', 'webhooks') ORDER BY 1`);
         schemas = rows.map(({ name }) => name);
       },
     });

@@ -12,6 +12,7 @@ import { startStack } from '../support/stack.ts';
 import { waitUntil } from '../support/wait-until.ts';
 import { closersOfEachTest } from '../support/shared-stack.ts';
 import { connectToDatabase } from '../support/database-connections.ts';
+import { sql } from '../support/sql.ts';
 
 const closers = closersOfEachTest();
 const digits = '911775533';
@@ -56,21 +57,18 @@ test('the broker removes the events of an erased order although the core that er
   broker.port = String(proxy.port);
   const killed = await startProcess('core', { ...stack.coreSettings, GATEHOUSE_NATS_URL: broker.href });
   const order = storedId('ord', payment.orderId);
-  await database.query(
-    "insert into core.erasures_due (merchant_id, environment, order_id, due_at) values ($1, 'SANDBOX', $2, now())",
-    [storedId('mer', merchantId), order],
-  );
+  await database.query(sql`insert into core.erasures_due (merchant_id, environment, order_id, due_at)
+    values (${storedId('mer', merchantId)}, 'SANDBOX', ${order}, now())`);
   await waitUntil('core asks the broker to remove an event', () => proxy.cuts() > 0);
   await killed.stop('SIGKILL');
-  const { rows: erased } = await database.query('select customer_phone from core.orders where id = $1', [
-    order,
-  ]);
+  const { rows: erased } = await database.query(sql`
+    select customer_phone from core.orders where id = ${order}`);
   const left = await messagesWithNumber(bus);
-  await database.query('update core.erasures_due set due_at = now() where order_id = $1', [order]);
+  await database.query(sql`update core.erasures_due set due_at = now() where order_id = ${order}`);
   const next = await startInline('core', stack.coreSettings);
   closers.push(next.stop);
   await waitUntil('the order is no longer due', async () => {
-    const { rows } = await database.query('select from core.erasures_due where order_id = $1', [order]);
+    const { rows } = await database.query(sql`select from core.erasures_due where order_id = ${order}`);
     return rows.length === 0;
   });
 

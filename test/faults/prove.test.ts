@@ -19,6 +19,7 @@ import { closersOfEachTest } from '../support/shared-stack.ts';
 import { programFolder } from '../support/servers.ts';
 import { queryOnce } from '../support/database-connections.ts';
 import { sharedFolder } from '../support/shared-folder.ts';
+import { sql } from '../support/sql.ts';
 
 const root = resolve(import.meta.dirname, '../..');
 const cleanUps = closersOfEachTest();
@@ -140,9 +141,9 @@ test('a double charge and a lost order fail the campaign by name, on servers of 
   // The gateway of the earlier campaign had another master key.
   await queryOnce(
     database.url,
-    `insert into core.database_life (lineage, home, seen_at, master_key_check)
-     values ($1, core.database_home(), now(), '\\x01')`,
-    [randomUUID()],
+    sql`
+      insert into core.database_life (lineage, home, seen_at, master_key_check)
+      values (${randomUUID()}, core.database_home(), now(), '\\x01')`,
   );
   const broker = await startTemporaryNats();
   cleanUps.push(broker.stop);
@@ -217,13 +218,12 @@ test('a campaign refuses a database with live keys or other merchants and says w
   cleanUps.push(database.drop);
   await queryOnce(
     database.url,
-    `with made as (
-       insert into core.merchants (id, name, status, production_activated, session_lifetime_seconds, created_at, updated_at)
-       values ($1, 'Corner Shop', 'ACTIVE', true, 1800, now(), now()) returning id
-     )
-     insert into core.api_keys (merchant_id, id, environment, prefix, key_hash, label, created_at)
-     select id, id, 'PRODUCTION', 'svc_live_x', sha256('x'), '', now() from made`,
-    [randomUUID()],
+    sql`with made as (
+        insert into core.merchants (id, name, status, production_activated, session_lifetime_seconds, created_at, updated_at)
+        values (${randomUUID()}, 'Corner Shop', 'ACTIVE', true, 1800, now(), now()) returning id
+      )
+      insert into core.api_keys (merchant_id, id, environment, prefix, key_hash, label, created_at)
+      select id, id, 'PRODUCTION', 'svc_live_x', sha256('x'), '', now() from made`,
   );
 
   const refused = await run(['--database-url', database.url]);

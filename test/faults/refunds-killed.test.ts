@@ -12,6 +12,7 @@ import { openPaymentSite } from './payment-site.ts';
 import type { Part, PaymentSite } from './payment-site.ts';
 import { closersOfEachTest } from '../support/shared-stack.ts';
 import { postJson } from '../support/post-json.ts';
+import { sql } from '../support/sql.ts';
 
 /*
  * Each round puts one refund at each step, kills one part of Gatehouse, releases everything, and starts the part
@@ -35,32 +36,22 @@ const count = async ({ query }: PaymentDesk, sql: string, values: unknown[] = []
 async function endLeases({ query }: PaymentDesk): Promise<void> {
   // A row that core or webhooks have locked now does not belong to the killed process, and waiting for it could end
   // in a deadlock.
-  await query(
-    `update core.refunds set due_at = now() where id in (
-       select id from core.refunds where due_at > now() and leased_until is not null for update skip locked)`,
-  );
-  await query(
-    `update webhooks.lanes set leased_until = now() where (merchant_id, environment, endpoint) in (
-       select merchant_id, environment, endpoint from webhooks.lanes where lease_id is not null for update skip locked)`,
-  );
+  await query(`update core.refunds set due_at = now() where id in (
+    select id from core.refunds where due_at > now() and leased_until is not null for update skip locked)`);
+  await query(`update webhooks.lanes set leased_until = now() where (merchant_id, environment, endpoint) in (
+    select merchant_id, environment, endpoint from webhooks.lanes where lease_id is not null for update skip locked)`);
 }
 
 /** Retries happen now instead of after their pause. */
 async function hurry({ query }: PaymentDesk): Promise<void> {
-  await query(
-    `update core.refunds set due_at = now() where id in (
-       select id from core.refunds where due_at > now() and leased_until is null for update skip locked)`,
-  );
-  await query(
-    `update webhooks.deliveries set due_at = now() where (merchant_id, id) in (
-       select merchant_id, id from webhooks.deliveries where state = 'PENDING' and due_at > now()
-       for no key update skip locked)`,
-  );
-  await query(
-    `update webhooks.lanes set next_due_at = now(), resting_until = null where ctid in (
-       select ctid from webhooks.lanes where lease_id is null and next_due_at > now()
-       for no key update skip locked)`,
-  );
+  await query(`update core.refunds set due_at = now() where id in (
+    select id from core.refunds where due_at > now() and leased_until is null for update skip locked)`);
+  await query(`update webhooks.deliveries set due_at = now() where (merchant_id, id) in (
+    select merchant_id, id from webhooks.deliveries where state = 'PENDING' and due_at > now()
+    for no key update skip locked)`);
+  await query(`update webhooks.lanes set next_due_at = now(), resting_until = null where ctid in (
+    select ctid from webhooks.lanes where lease_id is null and next_due_at > now()
+    for no key update skip locked)`);
 }
 
 /** Refunds that the wallet decides. If only repeats were refused, the first request may have succeeded: a person decides. */
@@ -86,14 +77,13 @@ async function compare(desk: PaymentDesk, side: WalletSide) {
       payer.replace(/^\+/, ''),
       (reversed.get(payer.replace(/^\+/, '')) ?? 0) + Math.round(Number(amount) * 100),
     );
-  const accounts = await desk.query<Account>(
-    `select substr(a.phone, 2) as phone, coalesce(o.refunded_minor_units, 0)::int as refunded,
-       coalesce(sum(r.amount_minor_units) filter (where r.status = 'REVERSED'), 0)::int as completed,
-       coalesce(sum(r.amount_minor_units) filter (where r.status not in ('REVERSAL_REFUSED', 'APPROVAL_DECLINED')), 0)::int as held
-     from core.orders o join core.payment_attempts a on a.id = o.latest_attempt_id
-     left join core.refunds r on r.merchant_id = o.merchant_id and r.order_id = o.id
-     group by 1, 2`,
-  );
+  const accounts = await desk.query<Account>(`
+    select substr(a.phone, 2) as phone, coalesce(o.refunded_minor_units, 0)::int as refunded,
+      coalesce(sum(r.amount_minor_units) filter (where r.status = 'REVERSED'), 0)::int as completed,
+      coalesce(sum(r.amount_minor_units) filter (where r.status not in ('REVERSAL_REFUSED', 'APPROVAL_DECLINED')), 0)::int as held
+    from core.orders o join core.payment_attempts a on a.id = o.latest_attempt_id
+    left join core.refunds r on r.merchant_id = o.merchant_id and r.order_id = o.id
+    group by 1, 2`);
   const faults = accounts
     .filter(
       ({ phone, completed, refunded, held }) =>
@@ -111,10 +101,8 @@ async function holdOrder(url: string, orderNumber: string) {
   client.on('error', () => undefined);
   await client.connect();
   await client.query('begin; set local idle_in_transaction_session_timeout = 0');
-  const { rows } = await client.query<{ pid: number }>(
-    'select pg_backend_pid() as pid from core.orders where order_number = $1 for update',
-    [orderNumber],
-  );
+  const { rows } = await client.query<{ pid: number }>(sql`
+    select pg_backend_pid() as pid from core.orders where order_number = ${orderNumber} for update`);
   return { pid: rows[0]?.pid, letGo: () => client.end().catch(() => undefined) };
 }
 type HeldOrder = Awaited<ReturnType<typeof holdOrder>>;
@@ -168,10 +156,9 @@ async function payOrders(
     'every order is paid',
     async () => (await count(desk, `from core.orders where status <> 'COMPLETED'`)) === 0,
   );
-  const rows = await desk.query<{ order_number: string; transaction: string }>(
-    `select o.order_number, a.provider_transaction_id as transaction
-     from core.orders o join core.payment_attempts a on a.id = o.latest_attempt_id`,
-  );
+  const rows = await desk.query<{ order_number: string; transaction: string }>(`
+    select o.order_number, a.provider_transaction_id as transaction
+    from core.orders o join core.payment_attempts a on a.id = o.latest_attempt_id`);
   return new Map(rows.map(({ order_number: orderNumber, transaction }) => [orderNumber, transaction]));
 }
 
@@ -196,11 +183,9 @@ async function placeAtSteps(till: Till, round: string, transactions: ReadonlyMap
   /** Whether the payer has the money, and the proxy holds the wallet's answer. */
   const isReturnedInSilence = async (orderNumber: string) => {
     if (!proxy.isHeld(pathOf(orderNumber))) return false;
-    const [row] = await desk.query<{ phone: string }>(
-      `select substr(a.phone, 2) as phone from core.orders o join core.payment_attempts a on a.id = o.latest_attempt_id
-       where o.order_number = $1`,
-      [orderNumber],
-    );
+    const [row] = await desk.query<{ phone: string }>(sql`
+      select substr(a.phone, 2) as phone from core.orders o join core.payment_attempts a on a.id = o.latest_attempt_id
+      where o.order_number = ${orderNumber}`);
     const charges = await side.charges();
     return charges.some(({ payer, reversed }) => payer.endsWith(row?.phone ?? '') && reversed === '100.5');
   };
@@ -402,9 +387,8 @@ test('ledger and records agree to the cent and every webhook arrives when any pa
   expect(changed).toEqual([]);
   expect(outOfOrder).toEqual([]);
   const told = events.filter(({ type }) => type.startsWith('refund.'));
-  const ends = await desk.query<{ refund_number: string }>(
-    `select refund_number from core.refunds where status <> 'REVERSAL_DUE'`,
-  );
+  const ends = await desk.query<{ refund_number: string }>(`
+    select refund_number from core.refunds where status <> 'REVERSAL_DUE'`);
   expect(told.map(({ data }) => data.refund_number).sort()).toEqual(
     ends.map(({ refund_number: number }) => number).sort(),
   );

@@ -15,6 +15,7 @@ import { insist, waitUntil } from '../support/wait-until.ts';
 import { numbers, openDrill, Shop } from './restore-drill.ts';
 import { closersOfEachTest } from '../support/shared-stack.ts';
 import { queryOnce } from '../support/database-connections.ts';
+import { sql } from '../support/sql.ts';
 
 /*
  * The drill of docs/operating/backup.md with merchants whose payments go to an account of their own. own-accounts.test.ts and
@@ -100,8 +101,8 @@ async function openOwnDrill() {
 async function accountsOf(databaseUrl: string, { id }: TestMerchant): Promise<Map<string | null, number>> {
   const payments = await queryOnce<{ account: string | null; count: number }>(
     databaseUrl,
-    'select wallet_account_id as account, count(*)::integer as count from core.payment_attempts where merchant_id = $1 group by 1',
-    [storedId('mer', id)],
+    sql`select wallet_account_id as account, count(*)::integer as count from core.payment_attempts
+      where merchant_id = ${storedId('mer', id)} group by 1`,
   );
   return new Map(payments.map(({ account, count }) => [account, count]));
 }

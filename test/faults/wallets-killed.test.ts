@@ -35,9 +35,8 @@ const endLeases = (desk: PaymentDesk): Promise<unknown> =>
   );
 
 async function countPending(desk: PaymentDesk): Promise<number> {
-  const [row] = await desk.query<{ pending: number }>(
-    `select count(*)::int as pending from core.orders where status = 'PENDING'`,
-  );
+  const [row] = await desk.query<{ pending: number }>(`
+    select count(*)::int as pending from core.orders where status = 'PENDING'`);
   return row?.pending ?? 0;
 }
 
@@ -45,11 +44,10 @@ async function countPending(desk: PaymentDesk): Promise<number> {
 async function disagreements(desk: PaymentDesk, side: WalletSide): Promise<string[]> {
   const charges = await side.charges();
   const byPayer = Map.groupBy(charges, ({ payer }) => payer.replace(/^\+/, ''));
-  const orders = await desk.query<{ phone: string; status: string; number: string; strays: number }>(
-    `select substr(a.phone, 2) as phone, o.status, o.order_number as number,
-       (select count(*)::int from core.stray_payments s where s.order_id = o.id) as strays
-     from core.orders o join core.payment_attempts a on a.order_id = o.id`,
-  );
+  const orders = await desk.query<{ phone: string; status: string; number: string; strays: number }>(`
+    select substr(a.phone, 2) as phone, o.status, o.order_number as number,
+      (select count(*)::int from core.stray_payments s where s.order_id = o.id) as strays
+    from core.orders o join core.payment_attempts a on a.order_id = o.id`);
   const faults: string[] = [];
   for (const { phone, status, number, strays } of orders) {
     const taken = byPayer.get(phone) ?? [];

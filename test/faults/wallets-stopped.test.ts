@@ -6,6 +6,7 @@ import { openWalletSide } from '../integration/wallets/wallet-processes.ts';
 import { startTcpServer } from '../integration/webhooks/receivers.ts';
 import { storedId } from '../support/ids.ts';
 import { closersOfEachTest, sharedStack } from '../support/shared-stack.ts';
+import { sql } from '../support/sql.ts';
 import type { WalletSide } from '../integration/wallets/wallet-processes.ts';
 import { withinTenSeconds } from './within-ten-seconds.ts';
 
@@ -52,10 +53,8 @@ test('no payment is lost or charged twice when wallets processes are stopped rep
 
   for (const share of [10, 40, 80]) {
     await waitUntil(`${share} are COMPLETED`, async () => {
-      const rows = await desk.query(
-        `select 1 from core.orders where status = 'COMPLETED' and merchant_id = $1`,
-        [storedId('mer', merchantId)],
-      );
+      const rows = await desk.query(sql`select 1 from core.orders
+        where status = 'COMPLETED' and merchant_id = ${storedId('mer', merchantId)}`);
       return rows.length >= share;
     });
     const [code, next] = await Promise.all([running.stop('SIGTERM'), side.startWallets()]);
@@ -83,9 +82,8 @@ test('a wallets process that cannot reach core keeps trying, and exits within 10
   expect(await withinTenSeconds('stopping', lonely.stop('SIGTERM'))).toBe(0);
 
   await stack.replaceCore();
-  await desk.query(
-    'update core.payment_attempts set leased_until = now(), due_at = now() where leased_until > now()',
-  );
+  await desk.query(`
+    update core.payment_attempts set leased_until = now(), due_at = now() where leased_until > now()`);
   await insist('core answers the desk again', () =>
     Promise.all(started.map((payment) => desk.story(payment))),
   );

@@ -15,6 +15,7 @@ import { browserSecret, outcomes } from '../integration/core/payment-desk.ts';
 import { directPayment, registration } from '../support/order-requests.ts';
 import type { Stack } from '../support/stack.ts';
 import { insist } from '../support/wait-until.ts';
+import { sql } from '../support/sql.ts';
 
 /**
  * A merchant whose orders end, and the secret of its webhooks. Every second merchant has a webhook endpoint, and the
@@ -96,11 +97,9 @@ export async function openWebhookShops(options: WebhookShopsOptions): Promise<We
       closing.abort();
       await Promise.all(serving);
       const areDecided = async (): Promise<void> => {
-        const { rows } = await database.query(
-          `select from core.orders
-           where status = 'PENDING' and merchant_id = any ($1::uuid[]) limit 1`,
-          [shops.map(({ merchantId }) => storedId('mer', merchantId))],
-        );
+        const { rows } = await database.query(sql`select from core.orders
+          where status = 'PENDING' and merchant_id = any
+            (${shops.map(({ merchantId }) => storedId('mer', merchantId))}::uuid[]) limit 1`);
         if (rows.length > 0) throw new Error('some have not');
       };
       await insist('every order has ended', areDecided);
@@ -145,10 +144,8 @@ interface OpenOrder {
 async function end(counter: Counter, order: OpenOrder, ending: Ending): Promise<unknown> {
   const { orders, checkout, database } = counter;
   const { merchantId, orderNumber, id, checkoutUrl } = order;
-  const { rows } = await database.query(
-    `select from core.orders where id = $1 and status = 'PENDING' and attempt_count = 0`,
-    [id],
-  );
+  const { rows } = await database.query(sql`
+    select from core.orders where id = ${id} and status = 'PENDING' and attempt_count = 0`);
   if (rows.length === 0) return;
   switch (ending) {
     case 'paid':
@@ -159,10 +156,8 @@ async function end(counter: Counter, order: OpenOrder, ending: Ending): Promise<
         browserSecret: browserSecret(),
       });
     case 'expired':
-      return database.query(
-        `update core.orders set expires_at = now(), sweep_at = now() where id = $1 and status = 'PENDING'`,
-        [id],
-      );
+      return database.query(sql`
+        update core.orders set expires_at = now(), sweep_at = now() where id = ${id} and status = 'PENDING'`);
   }
 }
 
@@ -207,11 +202,10 @@ async function endAgain(database: pg.Pool): Promise<void> {
       eventId: publicId('evt', id),
       sequence: first.sequence + 1n,
     });
-    await database.query(
-      `insert into core.order_events (merchant_id, environment, order_id, sequence, id, type, occurred_at, payload)
-       select merchant_id, environment, order_id, sequence + 1, $2, type, occurred_at, $3
-       from core.order_events where id = $1`,
-      [storedId('evt', first.eventId), id, toBinary(OrderEventSchema, again)],
-    );
+    await database.query(sql`
+      insert into core.order_events (merchant_id, environment, order_id, sequence, id, type, occurred_at, payload)
+      select merchant_id, environment, order_id, sequence + 1, ${id}, type, occurred_at,
+        ${toBinary(OrderEventSchema, again)}
+      from core.order_events where id = ${storedId('evt', first.eventId)}`);
   }
 }

@@ -6,6 +6,7 @@ import type { GatehouseProcess } from '../support/gatehouse-process.ts';
 import { startStack } from '../support/stack.ts';
 import type { Stack } from '../support/stack.ts';
 import { waitUntil } from '../support/wait-until.ts';
+import { sql } from '../support/sql.ts';
 import { startLoggingReceiver } from './logging-receiver.ts';
 import type { Exchange, LoggingReceiver } from './logging-receiver.ts';
 import { ownNats } from './stoppable-servers.ts';
@@ -145,15 +146,12 @@ export async function openWebhookSite(options: WebhookSiteOptions = {}): Promise
         return trade;
       },
       endLeases: async (inMs = 0) => {
-        await database.query(
-          `with held as (
-             select ctid from webhooks.lanes where lease_id is not null
-             order by merchant_id, environment, endpoint for no key update
-           )
-           update webhooks.lanes l set leased_until = least(leased_until, now() + $1::float8 * interval '1 ms')
-           from held where l.ctid = held.ctid`,
-          [inMs],
-        );
+        await database.query(sql`with held as (
+            select ctid from webhooks.lanes where lease_id is not null
+            order by merchant_id, environment, endpoint for no key update
+          )
+          update webhooks.lanes l set leased_until = least(leased_until, now() + ${inMs}::float8 * interval '1 ms')
+          from held where l.ctid = held.ctid`);
       },
       close,
     };
@@ -239,11 +237,10 @@ async function openTrade(parts: TradeParts): Promise<Trade> {
 }
 
 async function countEnds(database: pg.Pool, shops: readonly Shop[]): Promise<number> {
-  const { rows } = await database.query<{ count: number }>(
-    `select count(*)::int as count from core.order_events
-     where merchant_id = any ($1::uuid[]) and type in ('COMPLETED', 'FAILED', 'EXPIRED')`,
-    [shops.map(({ merchantId }) => storedId('mer', merchantId))],
-  );
+  const { rows } = await database.query<{ count: number }>(sql`
+    select count(*)::int as count from core.order_events
+    where merchant_id = any (${shops.map(({ merchantId }) => storedId('mer', merchantId))}::uuid[])
+    and type in ('COMPLETED', 'FAILED', 'EXPIRED')`);
   return rows[0]?.count ?? 0;
 }
 
@@ -264,19 +261,15 @@ async function arrivalAtAny(receivers: readonly LoggingReceiver[], n: number): P
 
 /** Deliveries that wait for their next attempt, or for their circuit to close, wait no longer. */
 async function hurryRetries(database: pg.Pool): Promise<void> {
-  await database.query(
-    `with waiting as (
-       select merchant_id, id from webhooks.deliveries where state = 'PENDING' and due_at > now()
-       for no key update skip locked
-     )
-     update webhooks.deliveries d set due_at = now() from waiting
-     where d.merchant_id = waiting.merchant_id and d.id = waiting.id`,
-  );
-  await database.query(
-    `with waiting as (
-       select ctid from webhooks.lanes where lease_id is null and next_due_at > now()
-       for no key update skip locked
-     )
-     update webhooks.lanes l set next_due_at = now(), resting_until = null from waiting where l.ctid = waiting.ctid`,
-  );
+  await database.query(`with waiting as (
+      select merchant_id, id from webhooks.deliveries where state = 'PENDING' and due_at > now()
+      for no key update skip locked
+    )
+    update webhooks.deliveries d set due_at = now() from waiting
+    where d.merchant_id = waiting.merchant_id and d.id = waiting.id`);
+  await database.query(`with waiting as (
+      select ctid from webhooks.lanes where lease_id is null and next_due_at > now()
+      for no key update skip locked
+    )
+    update webhooks.lanes l set next_due_at = now(), resting_until = null from waiting where l.ctid = waiting.ctid`);
 }

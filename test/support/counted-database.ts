@@ -4,6 +4,7 @@ import type { Database } from '../../src/core/database/database.ts';
 import { createLogger } from '../../src/platform/logger.ts';
 import { openDatabase as openWebhooksDatabase } from '../../src/webhooks/database/database.ts';
 import { createTestDatabase } from './test-database.ts';
+import { sql } from './sql.ts';
 
 /**
  * A database that counts the blocks that PostgreSQL reads, of tables and indexes, in memory or on disk. Other load on
@@ -48,12 +49,10 @@ async function openCounted(
     // Each connection reports its blocks now, so that those of the test's own statements are not counted later.
     for (const connection of [client, database.pool])
       await connection.query('select pg_stat_force_next_flush()');
-    const { rows } = await client.query<{ count: number }>(
-      `select sum(coalesce(heap_blks_read, 0) + coalesce(heap_blks_hit, 0) + coalesce(idx_blks_read, 0) + coalesce(idx_blks_hit, 0))::int
-         as count
-       from pg_statio_user_tables where schemaname = split_part($1, '.', 1)`,
-      [tables[0]],
-    );
+    const { rows } = await client.query<{ count: number }>(sql`
+      select sum(coalesce(heap_blks_read, 0) + coalesce(heap_blks_hit, 0) + coalesce(idx_blks_read, 0) + coalesce(idx_blks_hit, 0))::int
+        as count
+      from pg_statio_user_tables where schemaname = split_part(${tables[0]}, '.', 1)`);
     return rows[0]?.count ?? 0;
   };
   return {

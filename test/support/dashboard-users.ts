@@ -35,9 +35,8 @@ export function openDashboardUsers(stack: Pick<Stack, 'databaseUrl'>): Dashboard
       email = `u${randomBytes(6).toString('hex')}@shop.example`,
       password = randomBytes(15).toString('base64url'),
     } = own;
-    await queryOnce(
-      stack.databaseUrl,
-      `with made as (
+    await queryOnce(stack.databaseUrl, {
+      text: `with made as (
          insert into core.users
            (id, email, email_key, name, language, is_operator, operator_since, password_hash, created_at, updated_at)
          values ($1, $2, $2, $6, 'en', $4::uuid is null, case when $4 is null then now() end, $3, now(), now())
@@ -45,7 +44,7 @@ export function openDashboardUsers(stack: Pick<Stack, 'databaseUrl'>): Dashboard
        )
        insert into core.memberships (merchant_id, user_id, role, created_at, updated_at)
        select $4, id, $5, now(), now() from made where $4 is not null`,
-      [
+      values: [
         storedId('usr', userId),
         email,
         await hash(password, cheapCost),
@@ -53,7 +52,7 @@ export function openDashboardUsers(stack: Pick<Stack, 'databaseUrl'>): Dashboard
         role === undefined ? null : MemberRole[role],
         testName,
       ],
-    );
+    });
     return { userId, email, password };
   };
   return {

@@ -1,4 +1,6 @@
 import pg from 'pg';
+import { sql } from './sql.ts';
+import type { Statement } from './sql.ts';
 import { waitUntil } from './wait-until.ts';
 
 export async function connectToDatabase(url: string): Promise<pg.Client> {
@@ -10,26 +12,21 @@ export async function connectToDatabase(url: string): Promise<pg.Client> {
 /** Runs one statement on a connection of its own. */
 export async function queryOnce<R extends pg.QueryResultRow>(
   url: string,
-  sql: string,
-  values: unknown[] = [],
+  statement: string | Statement,
 ): Promise<R[]> {
   const client = await connectToDatabase(url);
   try {
-    return (await client.query<R>(sql, values)).rows;
+    return (await client.query<R>(statement)).rows;
   } finally {
     await client.end();
   }
 }
 
 /** Runs a statement, and holds its locks for as long as the test needs. Returns how to release them. */
-export async function holdLocks(
-  url: string,
-  sql: string,
-  values: unknown[] = [],
-): Promise<() => Promise<void>> {
+export async function holdLocks(url: string, statement: string | Statement): Promise<() => Promise<void>> {
   const holder = await connectToDatabase(url);
   await holder.query('begin; set local idle_in_transaction_session_timeout = 0');
-  await holder.query(sql, values);
+  await holder.query(statement);
   return async () => {
     await holder.query('commit');
     await holder.end();
@@ -42,21 +39,18 @@ export async function holdLocks(
  */
 export async function duringChange<T>(
   url: string,
-  sql: string,
-  values: unknown[],
+  statement: string | Statement,
   call: () => Promise<T>,
 ): Promise<T> {
   const [changing, observer] = [await connectToDatabase(url), await connectToDatabase(url)];
   await changing.query('begin');
-  await changing.query(sql, values);
+  await changing.query(statement);
   const { rows } = await changing.query<{ pid: number }>('select pg_backend_pid() as pid');
   let isEnded = false;
   const calling = call().finally(() => (isEnded = true));
   await waitUntil('the call waits for the change', async () => {
-    const waiting = await observer.query(
-      'select from pg_stat_activity where $1 = any (pg_blocking_pids(pid))',
-      [rows[0]?.pid],
-    );
+    const waiting = await observer.query(sql`
+      select from pg_stat_activity where ${rows[0]?.pid} = any (pg_blocking_pids(pid))`);
     return isEnded || waiting.rowCount === 1;
   });
   await changing.query('commit');

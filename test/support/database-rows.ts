@@ -1,4 +1,5 @@
 import type { Client } from 'pg';
+import { sql } from './sql.ts';
 
 /** The rows of each table, with the columns that it had. */
 export type DatabaseRows = ReadonlyMap<string, TableRows>;
@@ -10,15 +11,13 @@ interface TableRows {
 
 /** All rows of Gatehouse's tables, without those tables (`core.orders`) and columns (`core.orders.reason`). */
 export async function readRows(client: Client, without: readonly string[]): Promise<DatabaseRows> {
-  const { rows: tables } = await client.query<{ name: string; columns: string[] }>(
-    `select table_schema || '.' || table_name as name, array_agg(column_name::text order by ordinal_position) as columns
-     from information_schema.columns join information_schema.tables using (table_schema, table_name)
-     where table_schema in ('core', 'webhooks') and table_type = 'BASE TABLE'
-       and table_schema || '.' || table_name <> all ($1)
-       and table_schema || '.' || table_name || '.' || column_name <> all ($1)
-     group by 1 order by 1`,
-    [without],
-  );
+  const { rows: tables } = await client.query<{ name: string; columns: string[] }>(sql`
+    select table_schema || '.' || table_name as name, array_agg(column_name::text order by ordinal_position) as columns
+    from information_schema.columns join information_schema.tables using (table_schema, table_name)
+    where table_schema in ('core', 'webhooks') and table_type = 'BASE TABLE'
+      and table_schema || '.' || table_name <> all (${without})
+      and table_schema || '.' || table_name || '.' || column_name <> all (${without})
+    group by 1 order by 1`);
   const all = new Map<string, TableRows>();
   for (const { name, columns } of tables)
     all.set(name, { columns, rows: await rowsOf(client, name, columns) });

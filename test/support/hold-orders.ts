@@ -35,9 +35,8 @@ export async function holdOrders(databaseUrl: string, what: 'inserts' | 'reads')
   };
   const lock = async (holder: pg.Client): Promise<void> => {
     // On a busy machine, a test may hold the lock for longer than the time limit of idle transactions.
-    await holder.query(
-      `begin; set local idle_in_transaction_session_timeout = 0; lock table core.orders in ${mode} mode`,
-    );
+    await holder.query(`
+      begin; set local idle_in_transaction_session_timeout = 0; lock table core.orders in ${mode} mode`);
   };
   let holder = await connectToDatabase(databaseUrl);
   await lock(holder);

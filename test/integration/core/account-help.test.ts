@@ -13,6 +13,7 @@ import { storedId } from '../../support/ids.ts';
 import { outcomeOf, refusalOf } from '../../support/rpc-failure.ts';
 import { codeOf } from '../../support/authenticator.ts';
 import { sharedPool } from '../../support/shared-stack.ts';
+import { sql } from '../../support/sql.ts';
 import { sweepAccounts } from '../../../src/core/accounts/sweep-accounts.ts';
 import { asUser, password, sharedAccountSite } from './account-desk.ts';
 
@@ -113,8 +114,7 @@ describe('without mail, a new password', () => {
 
     const refusal = await duringChange(
       stack.databaseUrl,
-      'delete from core.account_help where user_id = $1',
-      [storedId('usr', user.userId)],
+      sql`delete from core.account_help where user_id = ${storedId('usr', user.userId)}`,
       () => refusedApproval(request, operators[1]),
     );
 
@@ -196,7 +196,7 @@ describe('without mail, a new password', () => {
     await accounts.requestAccountHelp(request, asUser(requesters[1]));
     const { requests } = await accounts.listAccountHelp({});
     // As when the request is made while its requester is being disabled.
-    await database.query('update core.users set disabled_at = now() where email = $1', [requesters[1].email]);
+    await database.query(sql`update core.users set disabled_at = now() where email = ${requesters[1].email}`);
     const left = await refusedApproval(request, operators[1]);
 
     expect([ended, left]).toEqual(['ACCOUNT_HELP_NOT_FOUND', 'ACCOUNT_HELP_NOT_FOUND']);
@@ -287,10 +287,8 @@ test('with mail, the link goes to the user and to no operator, whatever was requ
   await accounts.requestAccountHelp({ email: before.email, help: NEW_PASSWORD }, asUser(operators[0]));
   const { user: late } = await ask();
   // Core's clock can be a little behind the database's.
-  await database.query(
-    `update core.account_help set expires_at = now() - interval '1 minute' where user_id = $1`,
-    [storedId('usr', late.userId)],
-  );
+  await database.query(sql`update core.account_help set expires_at = now() - interval '1 minute'
+    where user_id = ${storedId('usr', late.userId)}`);
 
   const { requests } = await accounts.listAccountHelp({});
   const { mails } = await accounts.takeAccountMails({});

@@ -9,6 +9,7 @@ import { duringChange } from '../../support/database-connections.ts';
 import { sweepAccounts } from '../../../src/core/accounts/sweep-accounts.ts';
 import type { VerifyPasswordResponse } from '../../../src/gen/gatehouse/v1/account_service_pb.js';
 import { sharedPool } from '../../support/shared-stack.ts';
+import { sql } from '../../support/sql.ts';
 import { storedId } from '../../../src/contract/public-id.ts';
 import type { PublicId } from '../../../src/contract/public-id.ts';
 
@@ -61,7 +62,7 @@ describe('a reset', () => {
     for (const email of [desk.newEmail(), user.email]) {
       const { token, expireTime } = await accounts.startPasswordReset({ email });
       expect([token, expireTime]).toEqual(['', expect.anything()]);
-      const links = await database.query('select from core.account_links where email_key = $1', [email]);
+      const links = await database.query(sql`select from core.account_links where email_key = ${email}`);
       expect(links.rowCount).toBe(0);
     }
   });
@@ -69,7 +70,7 @@ describe('a reset', () => {
   test('of a user who was disabled at the same moment is refused, and so is a session', async () => {
     const { email, userId: disabled } = await addUser();
     const [open, token] = [await desk.openSession(disabled), await startReset(email)];
-    await database.query('update core.users set disabled_at = now() where email = $1', [email]);
+    await database.query(sql`update core.users set disabled_at = now() where email = ${email}`);
 
     expect(await refusalOf(accounts.getPasswordReset({ token }))).toBe('LINK_NOT_USABLE');
     expect(await refusalOf(accounts.resetPassword({ token, password: newPassword }))).toBe('LINK_NOT_USABLE');
@@ -339,10 +340,8 @@ describe('a one-time code', () => {
     const key = createHash('sha256')
       .update(`code/${storedId('usr', userId as PublicId<'usr'>)}`)
       .digest();
-    const counted = await database.query<{ tries: number }>(
-      'select tries from core.account_tries where key = $1',
-      [key],
-    );
+    const counted = await database.query<{ tries: number }>(sql`
+      select tries from core.account_tries where key = ${key}`);
     const refused = reasons.filter((reason) => reason === 'OVERLOADED').length;
     expect(refused).toBeGreaterThan(0);
     expect(counted.rows[0]?.tries).toBe(40 - refused);
@@ -365,9 +364,8 @@ describe('a one-time code', () => {
     const userId = await addUserId();
     const { secret } = await desk.enableTotp(userId, -1);
     await refusalOf(verify(userId, wrongCodeOf(secret)));
-    await database.query(
-      "update core.account_tries set tries = 40 where tries = 1 and ends_at > now() + interval '23 hours'",
-    );
+    await database.query(`
+      update core.account_tries set tries = 40 where tries = 1 and ends_at > now() + interval '23 hours'`);
     expect(await waitAskedFor(verify(userId, codeOf(secret)))).toBeGreaterThan(23 * 60 * 60);
   });
 });
@@ -514,9 +512,8 @@ describe('a session', () => {
     await desk.sessions.deleteSession({ sessionHash });
     await desk.sessions.writeSession({ sessionHash, session: sessionOf(userId) });
     expect(await desk.isOpen(sessionHash)).toBe(false);
-    const { rows } = await pool.query('select data from core.dashboard_sessions where hash = $1', [
-      sessionHash,
-    ]);
+    const { rows } = await pool.query(sql`
+      select data from core.dashboard_sessions where hash = ${sessionHash}`);
     expect(rows).toEqual([{ data: Buffer.alloc(0) }]);
   });
 
@@ -599,8 +596,7 @@ describe('a session of the old credentials', () => {
     const { email, signedIn } = await addSignedIn();
     const begun = await duringChange(
       stack.databaseUrl,
-      `update core.users set password_hash = password_hash || 'changed' where email = $1`,
-      [email],
+      sql`update core.users set password_hash = password_hash || 'changed' where email = ${email}`,
       () => outcomeOf(begin(signedIn)),
     );
     expect(begun).toBe('CHANGED_MEANWHILE');
@@ -609,21 +605,16 @@ describe('a session of the old credentials', () => {
 
 test('two concurrent sweeps remove expired sessions in batches, and no others', async () => {
   const kept = await desk.openSession(userId);
-  await pool.query(
-    `insert into core.dashboard_sessions (hash, data, expires_at)
-     select sha256(i::text::bytea), '', now() - interval '1 second' from generate_series(1, 2500) i`,
-  );
-  await pool.query(
-    `insert into core.account_tries (key, tries, ends_at)
-     select sha256(i::text::bytea), 1, now() - interval '1 second' from generate_series(1, 1500) i`,
-  );
+  await pool.query(`insert into core.dashboard_sessions (hash, data, expires_at)
+    select sha256(i::text::bytea), '', now() - interval '1 second' from generate_series(1, 2500) i`);
+  await pool.query(`insert into core.account_tries (key, tries, ends_at)
+    select sha256(i::text::bytea), 1, now() - interval '1 second' from generate_series(1, 1500) i`);
 
   const swept = await Promise.all([1, 2].map(() => sweepAccounts(pool, { aborted: false })));
 
-  const { rows } = await pool.query<{ over: number }>(
-    `select (select count(*) from core.dashboard_sessions where expires_at < now())::integer
-          + (select count(*) from core.account_tries where ends_at < now())::integer as over`,
-  );
+  const { rows } = await pool.query<{ over: number }>(`
+    select (select count(*) from core.dashboard_sessions where expires_at < now())::integer
+    + (select count(*) from core.account_tries where ends_at < now())::integer as over`);
   expect(swept.reduce((sum, each) => sum + each, 0)).toBeGreaterThanOrEqual(4000);
   expect(rows).toEqual([{ over: 0 }]);
   expect(await desk.isOpen(kept)).toBe(true);

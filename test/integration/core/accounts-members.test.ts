@@ -7,6 +7,7 @@ import type { User } from '../../../src/gen/gatehouse/v1/account_service_pb.js';
 import { sentText } from '../../../src/core/accounts/withdraw-invitations.ts';
 import { storedId } from '../../support/ids.ts';
 import { duringChange } from '../../support/database-connections.ts';
+import { sql } from '../../support/sql.ts';
 
 const { stack, desk, accounts, database, merchant } = sharedAccountSite();
 const { OWNER, DEVELOPER, VIEWER } = MemberRole;
@@ -176,10 +177,8 @@ describe('an invitation', () => {
   test('that has expired or does not exist opens nothing', async () => {
     const email = desk.newEmail();
     const token = await invite(email);
-    await database.query(
-      `update core.account_links set expires_at = now() - interval '1 second' where email_key = $1`,
-      [email],
-    );
+    await database.query(sql`
+      update core.account_links set expires_at = now() - interval '1 second' where email_key = ${email}`);
     expect(await refusalOf(accounts.getInvitation({ token }))).toBe('LINK_NOT_USABLE');
     for (const wrong of [token, '', 'x', 'A'.repeat(43), `${'A'.repeat(42)}\0`])
       expect(await refusalOf(accept(wrong))).toBe('LINK_NOT_USABLE');
@@ -207,8 +206,7 @@ describe('an invitation', () => {
     const { token } = await desk.inviteElsewhere(user.email);
     const accepted = await duringChange(
       stack.databaseUrl,
-      `update core.users set ${change} where email = $1`,
-      [user.email],
+      { text: `update core.users set ${change} where email = $1`, values: [user.email] },
       () => outcomeOf(accept(token)),
     );
     expect(accepted).toBe(refusal);
@@ -464,8 +462,7 @@ describe('a user of the dashboard who may not invite', () => {
     const owner = await desk.addUser({ merchantId, role: OWNER });
     const invited = await duringChange(
       stack.databaseUrl,
-      'delete from core.memberships where user_id = $1',
-      [storedId('usr', owner.userId)],
+      sql`delete from core.memberships where user_id = ${storedId('usr', owner.userId)}`,
       () => inviteAs(owner, { merchantId, role: OWNER }),
     );
     expect(invited).toBe('NOT_AN_OWNER');
@@ -549,11 +546,8 @@ describe('the last owner', () => {
         async (rounds) => {
           const merchantId = await newMerchant();
           for (const [index, { userId }] of users.entries())
-            await database.query('insert into core.memberships values ($1, $2, $3, now(), now())', [
-              storedId('mer', merchantId),
-              storedId('usr', userId),
-              index < 2 ? 'OWNER' : 'DEVELOPER',
-            ]);
+            await database.query(sql`insert into core.memberships values (${storedId('mer', merchantId)},
+              ${storedId('usr', userId)}, ${index < 2 ? 'OWNER' : 'DEVELOPER'}, now(), now())`);
           for (const round of rounds) {
             const outcomes = await Promise.all(
               round.map(({ who, from, to, core }) =>

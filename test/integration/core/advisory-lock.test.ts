@@ -4,6 +4,7 @@ import { withAdvisoryLock } from '../../../src/platform/database/advisory-lock.t
 import { closeSilentConnections } from '../../../src/platform/database/silent-connections.ts';
 import { sharedServers } from '../../support/servers.ts';
 import { waitUntil } from '../../support/wait-until.ts';
+import { sql } from '../../support/sql.ts';
 
 const silenceMs = 1_000;
 const pool = new pg.Pool({ connectionString: sharedServers().postgresUrl, max: 2 });
@@ -12,10 +13,8 @@ closeSilentConnections(pool, silenceMs);
 afterAll(() => pool.end());
 
 const heldSessions = async (key: number): Promise<number> => {
-  const { rows } = await pool.query<{ count: number }>(
-    "select count(*)::int as count from pg_locks where locktype = 'advisory' and objid = $1",
-    [key],
-  );
+  const { rows } = await pool.query<{ count: number }>(sql`
+    select count(*)::int as count from pg_locks where locktype = 'advisory' and objid = ${key}`);
   return rows[0]?.count ?? 0;
 };
 

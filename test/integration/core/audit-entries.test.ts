@@ -14,6 +14,7 @@ import { createSendAuditEntries } from '../../../src/webhooks/audit/send-audit-e
 import { openDatabase } from '../../../src/webhooks/database/database.ts';
 import { keptLog } from '../../support/kept-log.ts';
 import { wrongFields } from '../../support/rpc-failure.ts';
+import { sql } from '../../support/sql.ts';
 
 const stack = sharedStack({ facades: 0, settings: { GATEHOUSE_LOG_LEVEL: 'debug' } });
 const database = sharedConnection(() => stack.databaseUrl);
@@ -64,9 +65,8 @@ describe('the proof of an identity', () => {
   test('is in no table, no line of the log, no entry of the audit log and no error', async () => {
     const { canaries, errors, merchantId } = await useEverySecret();
 
-    const { rows } = await database.query<{ text: string }>(
-      `select schema_to_xml('core', true, false, '')::text as text`,
-    );
+    const { rows } = await database.query<{ text: string }>(`
+      select schema_to_xml('core', true, false, '')::text as text`);
     const { entries } = await stack.client(AuditService, 'dashboard').listAuditEntries({ merchantId });
     const places = {
       dump: rows.map(({ text }) => text.replaceAll(/\s/g, '')).join(),
@@ -89,10 +89,8 @@ describe('the proof of an identity', () => {
     const [one, other] = members as [User, User];
     const { secret } = await desk.enableTotp(one.userId, -1);
     await desk.enableTotp(other.userId, -1);
-    await database.query(
-      `update core.users u set totp_secret = o.totp_secret from core.users o where u.email = $1 and o.email = $2`,
-      [other.email, one.email],
-    );
+    await database.query(sql`update core.users u set totp_secret = o.totp_secret from core.users o
+      where u.email = ${other.email} and o.email = ${one.email}`);
     const failure = await failed(desk.accounts[0].verifyTotp({ userId: other.userId, code: codeOf(secret) }));
     expect(failure).toContain('an unexpected error');
   });
@@ -206,11 +204,9 @@ describe('an entry of another process', () => {
 describe('the outbox', () => {
   const put = async (merchantId: string, own: Partial<ReturnType<typeof entryOf>> = {}): Promise<void> => {
     const { auditEntryId, actor, action, targetId, requestId, details } = { ...entryOf(merchantId), ...own };
-    await database.query(
-      `insert into webhooks.audit_outbox (id, created_at, actor, action, merchant_id, target_id, request_id, details)
-       values ($1, now(), $2, $3, $4, $5, $6, $7)`,
-      [auditEntryId, actor, action, merchantId, targetId, requestId, details],
-    );
+    await database.query(sql`
+      insert into webhooks.audit_outbox (id, created_at, actor, action, merchant_id, target_id, request_id, details)
+      values (${auditEntryId}, now(), ${actor}, ${action}, ${merchantId}, ${targetId}, ${requestId}, ${details})`);
   };
   const send = (role: Role = 'webhooks') =>
     createSendAuditEntries({ database: webhooks, audit: stack.client(AuditService, role), logger })();

@@ -65,8 +65,7 @@ test('the lost time of a restored backup of release 0.1.0 begins with the backup
 });
 
 test('the events of a restored backup of release 0.1.0 can be read on a younger server', async () => {
-  const { rows } = await pool.query<{ readable: boolean }>(
-    'select xid < pg_snapshot_xmin(pg_current_snapshot()) as readable from core.order_events',
-  );
+  const { rows } = await pool.query<{ readable: boolean }>(`
+    select xid < pg_snapshot_xmin(pg_current_snapshot()) as readable from core.order_events`);
   expect(rows).toEqual([{ readable: true }]);
 });

@@ -15,6 +15,7 @@ import { waitUntil } from '../../support/wait-until.ts';
 import { anyHistory, numbersOfHistory, takeIn } from './batch-model.ts';
 import type { Answer, Answered, Batch, Item, KnownOrder, Round } from './batch-model.ts';
 import { sharedStack, sharedPool, sharedClosers } from '../../support/shared-stack.ts';
+import { sql } from '../../support/sql.ts';
 
 // Concurrent batches to two cores, with the same order numbers in one batch, in several, and again later. The results are compared with a
 // model that ignores batches and concurrency. The seed decides what is sent. Its sequence depends on the machine.
@@ -126,12 +127,10 @@ async function sendUntilTaken(batch: Batch, subject: Subject): Promise<Answered[
 
 async function endSession(order: KnownOrder): Promise<void> {
   const id = storedId('ord', order.orderId);
-  await database.query('update core.orders set expires_at = now(), sweep_at = now() where id = $1', [id]);
+  await database.query(sql`update core.orders set expires_at = now(), sweep_at = now() where id = ${id}`);
   await waitUntil('the order has expired', async () => {
-    const { rowCount } = await database.query(
-      `select from core.orders where id = $1 and status = 'EXPIRED'`,
-      [id],
-    );
+    const { rowCount } = await database.query(sql`
+      select from core.orders where id = ${id} and status = 'EXPIRED'`);
     return rowCount === 1;
   });
   order.status = 'EXPIRED';

@@ -7,6 +7,7 @@ import { reasonOf } from '../../../src/platform/rpc/rpc-error.ts';
 import { refusalOf } from '../../support/rpc-failure.ts';
 import { sharedPool, sharedTestDatabase } from '../../support/shared-stack.ts';
 import { waitUntil } from '../../support/wait-until.ts';
+import { sql } from '../../support/sql.ts';
 
 const nobodyLeaves = new AbortController().signal;
 
@@ -182,7 +183,7 @@ describe('a batcher on PostgreSQL', () => {
   const statements: number[] = [];
   const insert = async (values: readonly number[]): Promise<readonly string[]> => {
     statements.push(values.length);
-    await pool.query('insert into items select unnest($1::integer[])', [values]);
+    await pool.query(sql`insert into items select unnest(${values}::integer[])`);
     return values.map(() => 'written');
   };
 
@@ -226,10 +227,8 @@ describe('a batcher on PostgreSQL', () => {
     const commit = createBatcher({ ...limits, run: slow, maxInFlight: 2 });
     const lost = Promise.allSettled([commit(1, nobodyLeaves), commit(2, nobodyLeaves)]);
     const terminated = await waitUntil('the statement is cut off', async () => {
-      const { rowCount } = await pool.query(
-        `select pg_terminate_backend(pid) from pg_stat_activity
-         where datname = current_database() and query like 'select pg_sleep%' and state = 'active'`,
-      );
+      const { rowCount } = await pool.query(`select pg_terminate_backend(pid) from pg_stat_activity
+        where datname = current_database() and query like 'select pg_sleep%' and state = 'active'`);
       return rowCount === 1;
     });
 

@@ -7,6 +7,7 @@ import { directPayment, orderNamed, registration } from '../../support/order-req
 import { failureOf, refusalOf } from '../../support/rpc-failure.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import { sharedStack, sharedClient, sharedConnection } from '../../support/shared-stack.ts';
+import { sql } from '../../support/sql.ts';
 
 let merchantId: string;
 let held: HeldOrders | undefined;
@@ -83,20 +84,15 @@ const numbers = (prefix: string, count: number): string[] =>
   Array.from({ length: count }, (_, index) => `${prefix}-${index}`);
 
 async function writtenNumbers(prefix: string): Promise<string[]> {
-  const { rows } = await database.query<{ order_number: string }>(
-    'select order_number from core.orders where starts_with(order_number, $1) order by order_number',
-    [prefix],
-  );
+  const { rows } = await database.query<{ order_number: string }>(sql`
+    select order_number from core.orders where starts_with(order_number, ${prefix}) order by order_number`);
   return rows.map((row) => row.order_number);
 }
 
 async function commitsOf(prefix: string): Promise<number> {
-  const { rows } = await database.query<{ count: number }>(
-    `select count(distinct e.xid)::int as count
-     from core.orders o join core.order_events e on e.merchant_id = o.merchant_id and e.order_id = o.id
-     where starts_with(o.order_number, $1)`,
-    [prefix],
-  );
+  const { rows } = await database.query<{ count: number }>(sql`select count(distinct e.xid)::int as count
+    from core.orders o join core.order_events e on e.merchant_id = o.merchant_id and e.order_id = o.id
+    where starts_with(o.order_number, ${prefix})`);
   return rows[0]?.count ?? 0;
 }
 
@@ -153,9 +149,8 @@ describe.each(writings)('$name', (writing) => {
 
   test('are all written except the one that PostgreSQL refuses', async () => {
     const prefix = `refused-${method}`;
-    await database.query(
-      `alter table core.orders add constraint no_bad_ones check (order_number not like 'refused-%-bad%')`,
-    );
+    await database.query(`
+      alter table core.orders add constraint no_bad_ones check (order_number not like 'refused-%-bad%')`);
     try {
       const [results, bad, ...others] = await Promise.all([
         batch([`${prefix}-1`, `${prefix}-bad-1`, `${prefix}-2`]),
@@ -213,10 +208,8 @@ test.each(writings.filter(({ method }) => !method.startsWith('Keyed')))(
 test('in one statement, a registration whose key has an answer adds no order, and one whose answer has expired adds it', async () => {
   for (const orderNumber of ['known', 'reused', 'expired'])
     await orders.registerOrder(registrationOf(`first-${orderNumber}`, keyOf(orderNumber)));
-  await database.query(
-    `update core.idempotency_keys set expires_at = now() - interval '1 second' where key = $1`,
-    [keyOf('expired').idempotencyKey],
-  );
+  await database.query(sql`update core.idempotency_keys set expires_at = now() - interval '1 second'
+    where key = ${keyOf('expired').idempotencyKey}`);
   const requests = [
     registrationOf('first-known', keyOf('known')),
     registrationOf('then-reused', keyOf('reused')),

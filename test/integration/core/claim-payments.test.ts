@@ -8,6 +8,7 @@ import type { Entry } from '../../../src/core/reconciliation/compare-entry.ts';
 import { keepUnclaimed } from '../../../src/core/reconciliation/keep-unclaimed.ts';
 import { publicId } from '../../support/ids.ts';
 import { sharedCoreDatabase, sharedTestDatabase } from '../../support/shared-stack.ts';
+import { sql } from '../../support/sql.ts';
 import { buildWallet } from '../../unit/domain/build-order.ts';
 import { newId, newOrderFacts, openOrderChanges } from './order-changes.ts';
 
@@ -52,10 +53,9 @@ test('the orders of one phone get all their lost payments, because none of them 
 
   expect(await claims.claimAll(environment)).toBe(orders.length);
 
-  const { rows } = await database.pool.query(
-    `select (select count(*) from core.unclaimed_payments where claimed_at is not null)::integer as claimed,
-       (select count(*) from core.payment_attempts where status = 'UNKNOWN' and maybe_sent)::integer as attempts`,
-  );
+  const { rows } = await database.pool.query(`
+    select (select count(*) from core.unclaimed_payments where claimed_at is not null)::integer as claimed,
+      (select count(*) from core.payment_attempts where status = 'UNKNOWN' and maybe_sent)::integer as attempts`);
   expect(rows).toEqual([{ claimed: orders.length, attempts: orders.length }]);
 });
 
@@ -68,9 +68,8 @@ test('money that is recorded after the statement listed it is not unclaimed any 
   const [end = ''] = attemptIds.endsOf(order);
   await keep('', entryOf(end, 'recorded'));
   expect(await claims.isPaid(order)).toBe(true);
-  await database.pool.query(
-    `insert into core.wallet_receipts (environment, wallet, provider_transaction_id) values ('SANDBOX', 'walleta', 'recorded')`,
-  );
+  await database.pool.query(`insert into core.wallet_receipts (environment, wallet, provider_transaction_id)
+    values ('SANDBOX', 'walleta', 'recorded')`);
 
   await keep('');
 
@@ -99,12 +98,9 @@ test('an order is only searched among the unclaimed payments when one of them ma
     ...{ merchantId, environment, orderNumber },
     ends: attemptIds.endsOf({ merchantId, environment, orderNumber }),
   }));
-  await database.pool.query(
-    `insert into core.unclaimed_payments
-       (environment, wallet, payee, provider_transaction_id, request_id, reference_end, amount, currency, occurred_at, found_at)
-     values ($1, 'walleta', '', 'lost', 'lost', $2, '100.50', 'ETB', now(), now())`,
-    [environment, paid?.ends[0]],
-  );
+  await database.pool.query(sql`insert into core.unclaimed_payments
+      (environment, wallet, payee, provider_transaction_id, request_id, reference_end, amount, currency, occurred_at, found_at)
+    values (${environment}, 'walleta', '', 'lost', 'lost', ${paid?.ends[0]}, '100.50', 'ETB', now(), now())`);
   await gate.refresh();
 
   expect(gate.hasUnclaimed(environment)).toBe(true);

@@ -12,13 +12,10 @@ export async function damageRow(
     await query(`update core.${table} set currency = 'XXX' where id = '${id}'`);
     return () => query(`update core.${table} set currency = 'ETB' where id = '${id}'`);
   }
-  await query(
-    `create or replace function core.refuse_change() returns trigger language plpgsql
-     as $$ begin raise data_corrupted; end $$`,
-  );
-  await query(
-    `create trigger refuse_change before update on core.${table} for each row when (old.id = '${id}')
-     execute function core.refuse_change()`,
-  );
+  await query(`create or replace function core.refuse_change() returns trigger language plpgsql
+    as $$ begin raise data_corrupted; end $$`);
+  await query(`
+    create trigger refuse_change before update on core.${table} for each row when (old.id = '${id}')
+      execute function core.refuse_change()`);
   return () => query(`drop trigger refuse_change on core.${table}`);
 }

@@ -116,9 +116,8 @@ describe('a connection', () => {
   test('that refuses a write because the server is read-only is replaced, and doctor names the cause', async () => {
     const setReadOnly = async (setting: 'set default_transaction_read_only = on' | 'reset all') => {
       const client = await database.pool.connect();
-      await client.query(
-        `begin read write; alter database ${new URL(server.url).pathname.slice(1)} ${setting}; commit`,
-      );
+      await client.query(`
+        begin read write; alter database ${new URL(server.url).pathname.slice(1)} ${setting}; commit`);
       client.release();
     };
     const write = () =>

@@ -25,6 +25,7 @@ import { insertPayerPayment } from './stored-rows.ts';
 import { outcomes, sharedPaymentDesk } from './payment-desk.ts';
 import type { Payment } from './payment-desk.ts';
 import { keptLog } from '../../support/kept-log.ts';
+import { sql } from '../../support/sql.ts';
 import { untilSealed, verifyEvents } from './verified-events.ts';
 
 const stack = sharedStack({ facades: 0 });
@@ -91,10 +92,8 @@ async function paidOrder(phone: string, orderNumber = 'PAID') {
 }
 
 async function transactionOf(attemptId: string): Promise<string> {
-  const { rows } = await superuser.query<{ id: string }>(
-    'select provider_transaction_id as id from core.payment_attempts where id = $1',
-    [storedId('pat', attemptId)],
-  );
+  const { rows } = await superuser.query<{ id: string }>(sql`select provider_transaction_id as id
+    from core.payment_attempts where id = ${storedId('pat', attemptId)}`);
   return rows[0]?.id ?? '';
 }
 
@@ -156,10 +155,8 @@ test('the broker removes events after the commit, without locked orders, and aga
   const interrupted = await eraseNow(payment, {
     forgetPublished: async (events) => {
       removed.push(events.map(({ id }) => id));
-      const { rows } = await superuser.query<{ customer_phone: string }>(
-        'select customer_phone from core.orders where id = $1 for update nowait',
-        [orderId],
-      );
+      const { rows } = await superuser.query<{ customer_phone: string }>(sql`
+        select customer_phone from core.orders where id = ${orderId} for update nowait`);
       seen.push(...rows.map(({ customer_phone: phone }) => phone));
       throw new Error('the broker does not answer');
     },
@@ -205,10 +202,8 @@ test('a manipulation before or after an erasure is found, and so is an erasure w
   for (const { merchantId } of [before, after, without]) await sealed(merchantId);
   const forge = async ({ orderId }: typeof before) => {
     await superuser.query("set session_replication_role = 'replica'");
-    await superuser.query(
-      "update core.order_events set occurred_at = occurred_at + interval '1 day' where order_id = $1 and sequence = 1",
-      [storedId('ord', orderId)],
-    );
+    await superuser.query(sql`update core.order_events set occurred_at = occurred_at + interval '1 day'
+      where order_id = ${storedId('ord', orderId)} and sequence = 1`);
     await superuser.query('reset session_replication_role');
   };
   const kindsOf = async ({ merchantId }: typeof before) =>
@@ -218,22 +213,18 @@ test('a manipulation before or after an erasure is found, and so is an erasure w
   const refused = await eraseNow(before);
   const erased = await eraseNow(after);
   const clean = await verify(after.merchantId);
-  const { rows: blocks } = await superuser.query<{ salts: Buffer }>(
-    'select salts from core.event_blocks where merchant_id = $1',
-    [storedId('mer', after.merchantId)],
-  );
+  const { rows: blocks } = await superuser.query<{ salts: Buffer }>(sql`
+    select salts from core.event_blocks where merchant_id = ${storedId('mer', after.merchantId)}`);
   await forge(after);
   // A person who has only the database can make every change that core makes, but not core's seal.
   await superuser.query("set session_replication_role = 'replica'");
-  await superuser.query(
-    `update core.event_blocks set salts = decode(repeat('00', octet_length(salts)), 'hex') where merchant_id = $1`,
-    [storedId('mer', without.merchantId)],
-  );
-  await superuser.query(
-    `insert into core.erased_orders (merchant_id, environment, order_id, from_sequence, to_sequence, erased_at, seal)
-     values ($1, 'SANDBOX', $2, 1, 3, now(), $3)`,
-    [storedId('mer', without.merchantId), storedId('ord', without.orderId), randomBytes(32)],
-  );
+  await superuser.query(sql`
+    update core.event_blocks set salts = decode(repeat('00', octet_length(salts)), 'hex')
+    where merchant_id = ${storedId('mer', without.merchantId)}`);
+  await superuser.query(sql`
+    insert into core.erased_orders (merchant_id, environment, order_id, from_sequence, to_sequence, erased_at, seal)
+    values (${storedId('mer', without.merchantId)}, 'SANDBOX', ${storedId('ord', without.orderId)}, 1, 3,
+      now(), ${randomBytes(32)})`);
   await superuser.query('reset session_replication_role');
 
   expect([...refused.obstacles.values()]).toEqual(['EVENT_CHANGED']);
@@ -342,10 +333,9 @@ test('the period of the deployment leaves a payment of an order to the erasure o
     });
   const read = async () =>
     (
-      await superuser.query<{ status: string; detail: string; reference: string }>(
-        'select status, detail, reference from core.payer_payments where merchant_id = $1 order by status',
-        [storedId('mer', merchantId)],
-      )
+      await superuser.query<{ status: string; detail: string; reference: string }>(sql`
+        select status, detail, reference from core.payer_payments
+        where merchant_id = ${storedId('mer', merchantId)} order by status`)
     ).rows;
   await insert('ORDER_PAID', { order_id: storedId('ord', orderId) });
   await insert('NO_PAYMENT');
@@ -365,7 +355,7 @@ test('the period of the deployment leaves a payment of an order to the erasure o
     ...left,
     { status: 'REQUESTED_PAYMENT', detail: 'of a payer', reference: 'typed' },
   ]);
-  await superuser.query('delete from core.erasures_due where order_id = $1', [storedId('ord', orderId)]);
+  await superuser.query(sql`delete from core.erasures_due where order_id = ${storedId('ord', orderId)}`);
 
   await sealed(merchantId);
   await eraseNow({ merchantId, orderId });
@@ -393,10 +383,9 @@ test('a payment that a wallet reports after the erasure of its order is erased t
   });
 
   const erased = await waitUntil('core has erased the report', async () => {
-    const { rows } = await superuser.query<{ status: string; reference: string }>(
-      "select status, reference from core.payer_payments where id = $1 and reference = 'erased'",
-      [storedId('ppm', payerPayment?.payerPaymentId ?? '')],
-    );
+    const { rows } = await superuser.query<{ status: string; reference: string }>(sql`
+      select status, reference from core.payer_payments
+      where id = ${storedId('ppm', payerPayment?.payerPaymentId ?? '')} and reference = 'erased'`);
     return rows[0];
   });
   expect(erased.status).toBe('REQUESTED_PAYMENT');
@@ -408,26 +397,21 @@ test('orders become due after the period of their merchant, or else of the deplo
     await paidOrder(newPhone()),
     await paidOrder(newPhone()),
   ];
-  await superuser.query('update core.orders set customer_phone = $1 where id = $2', [
-    erasedText,
-    storedId('ord', erased.orderId),
-  ]);
+  await superuser.query(sql`
+    update core.orders set customer_phone = ${erasedText} where id = ${storedId('ord', erased.orderId)}`);
   const names = new Map<string, string>(
     Object.entries({ standard, longer, erased }).map(([name, { orderId }]) => [
       storedId('ord', orderId),
       name,
     ]),
   );
-  await superuser.query('update core.merchants set personal_data_days = 400 where id = $1', [
-    storedId('mer', longer.merchantId),
-  ]);
+  await superuser.query(sql`
+    update core.merchants set personal_data_days = 400 where id = ${storedId('mer', longer.merchantId)}`);
   const found: string[] = [];
   const examine = async (days: number) => {
     await findEnded(days);
-    const { rows } = await superuser.query<{ order_id: string }>(
-      'delete from core.erasures_due where order_id = any($1) returning order_id',
-      [[...names.keys()]],
-    );
+    const { rows } = await superuser.query<{ order_id: string }>(sql`
+      delete from core.erasures_due where order_id = any(${[...names.keys()]}) returning order_id`);
     found.push(rows.map(({ order_id: id }) => names.get(id)).join());
   };
 
@@ -454,12 +438,10 @@ test.each([
 
   await findEnded(0, own);
 
-  const { rows: due } = await superuser.query('select from core.erasures_due where order_id = $1', [
-    storedId('ord', orderId),
-  ]);
-  const { rows: details } = await superuser.query('select detail from core.payer_payments where id = $1', [
-    paymentId,
-  ]);
+  const { rows: due } = await superuser.query(sql`
+    select from core.erasures_due where order_id = ${storedId('ord', orderId)}`);
+  const { rows: details } = await superuser.query(sql`
+    select detail from core.payer_payments where id = ${paymentId}`);
   expect({ due: due.length, details }).toEqual({ due: 0, details: [{ detail: 'of a payer' }] });
 });
 
@@ -469,12 +451,10 @@ test('a reason that a refund gets after the erasure is erased when the refund ha
   await eraseNow(payment);
   await desk.refund(payment.merchantId, 'PAID');
 
-  const { rows } = await superuser.query('select from core.erasures_due where order_id = $1', [
-    storedId('ord', payment.orderId),
-  ]);
-  await superuser.query("update core.refunds set status = 'REVERSED', due_at = null where order_id = $1", [
-    storedId('ord', payment.orderId),
-  ]);
+  const { rows } = await superuser.query(sql`
+    select from core.erasures_due where order_id = ${storedId('ord', payment.orderId)}`);
+  await superuser.query(sql`update core.refunds set status = 'REVERSED', due_at = null
+    where order_id = ${storedId('ord', payment.orderId)}`);
   await sealed(payment.merchantId);
   await eraseNow(payment);
   const { refund } = await desk.refunds.getRefund({
@@ -564,7 +544,7 @@ async function withoutErasures<Result>(work: () => Promise<Result>): Promise<Res
   }
 }
 const takeDue = (orderId: string) =>
-  superuser.query('delete from core.erasures_due where order_id = $1', [storedId('ord', orderId)]);
+  superuser.query(sql`delete from core.erasures_due where order_id = ${storedId('ord', orderId)}`);
 
 describe('an order is due again after its erasure when core stores', () => {
   test.each([
@@ -609,10 +589,8 @@ describe('an order is due again after its erasure when core stores', () => {
       async (phone: string) => {
         const payment = await paidOrder(phone);
         const { refundId } = await desk.refund(payment.merchantId, 'PAID');
-        await superuser.query(
-          "update core.refunds set status = 'REVERSED', due_at = null where order_id = $1",
-          [storedId('ord', payment.orderId)],
-        );
+        await superuser.query(sql`update core.refunds set status = 'REVERSED', due_at = null
+          where order_id = ${storedId('ord', payment.orderId)}`);
         return { ...payment, refundId };
       },
       ({ merchantId, refundId }: Payment & { readonly refundId: string }) =>
@@ -669,7 +647,7 @@ describe('a payment without an order whose texts have the number', () => {
     return { id: storedId('ppm', reported?.payerPaymentId ?? ''), merchantId: storedId('mer', merchantId) };
   }
   const end = (id: string, status: string) =>
-    superuser.query('update core.payer_payments set status = $2, due_at = null where id = $1', [id, status]);
+    superuser.query(sql`update core.payer_payments set status = ${status}, due_at = null where id = ${id}`);
   async function addStray({ id, merchantId }: Awaited<ReturnType<typeof payerPayment>>, phone: string) {
     const strayPaymentId = newRandomId('stp', new Date());
     await end(id, 'STRAY');
@@ -683,14 +661,12 @@ describe('a payment without an order whose texts have the number', () => {
   }
   const textsOf = async (id: string) =>
     (
-      await superuser.query<{ reference: string; detail: string | null }>(
-        `select reference, (select detail from core.stray_payments where payer_payment_id = p.id) as detail
-         from core.payer_payments p where id = $1`,
-        [id],
-      )
+      await superuser.query<{ reference: string; detail: string | null }>(sql`
+        select reference, (select detail from core.stray_payments where payer_payment_id = p.id) as detail
+        from core.payer_payments p where id = ${id}`)
     ).rows[0];
   const tryAgain = (id: string) =>
-    superuser.query('update core.payer_erasures_due set due_at = now() where payer_payment_id = $1', [id]);
+    superuser.query(sql`update core.payer_erasures_due set due_at = now() where payer_payment_id = ${id}`);
   const waitingPayments = async (phone: string) => {
     const { erasureRequests } = await personalData.listErasureRequests({ phone });
     return erasureRequests.map(({ waitingPayerPaymentCount }) => waitingPayerPaymentCount);
@@ -720,19 +696,16 @@ describe('a payment without an order whose texts have the number', () => {
 
     const { erasureRequest } = await personalData.erasePersonalData({ phone });
     const before = await textsOf(payment.id);
-    await superuser.query(
-      "update core.stray_payments set status = 'REVERSAL_REFUSED', due_at = null where payer_payment_id = $1",
-      [payment.id],
-    );
+    await superuser.query(sql`update core.stray_payments set status = 'REVERSAL_REFUSED', due_at = null
+      where payer_payment_id = ${payment.id}`);
     const { settlement } = await settlements.proposeSettlement({
       ...{ merchantId: publicId('mer', payment.merchantId), outcome: SettlementOutcome.RETURNED },
       ...{ subject: { case: 'strayPaymentId', value: strayPaymentId }, reason: `paid back to ${phone}` },
       providerReference: 'CASE-7',
     });
     const settlementId = settlement?.settlementId ?? '';
-    await superuser.query('update core.settlements set expires_at = now() where id = $1', [
-      storedId('stl', settlementId),
-    ]);
+    await superuser.query(sql`
+      update core.settlements set expires_at = now() where id = ${storedId('stl', settlementId)}`);
     await tryAgain(payment.id);
     await waitUntil('it is erased', async () => (await waitingPayments(phone))[0] === 0n);
 
@@ -741,11 +714,9 @@ describe('a payment without an order whose texts have the number', () => {
       { reference: 'erased', detail: `of ${phone}` },
       { reference: 'erased', detail: 'erased' },
     ]);
-    const { rows } = await superuser.query(
-      `select l.reason, a.details ->> 'reason' as logged from core.settlements l, core.audit_entries a
-       where l.id = $1 and a.target_id = $2`,
-      [storedId('stl', settlementId), settlementId],
-    );
+    const { rows } = await superuser.query(sql`
+      select l.reason, a.details ->> 'reason' as logged from core.settlements l, core.audit_entries a
+      where l.id = ${storedId('stl', settlementId)} and a.target_id = ${settlementId}`);
     expect(rows).toEqual([{ reason: 'erased', logged: 'erased' }]);
   });
 
@@ -763,7 +734,7 @@ describe('a payment without an order whose texts have the number', () => {
     const reported = publicId('ppm', id);
     const due = await withoutErasures(async () => {
       await payers.hastenPayerPayment({ payerPaymentId: reported, ...callback });
-      return superuser.query('delete from core.payer_erasures_due where payer_payment_id = $1', [id]);
+      return superuser.query(sql`delete from core.payer_erasures_due where payer_payment_id = ${id}`);
     });
 
     expect(due.rowCount).toBe(1);
@@ -794,9 +765,8 @@ test('a proposed settlement that has expired does not delay the erasure', async 
   });
   await sealed(merchantId);
   const open = await eraseNow(payment);
-  await superuser.query('update core.settlements set expires_at = now() where order_id = $1', [
-    storedId('ord', orderId),
-  ]);
+  await superuser.query(sql`
+    update core.settlements set expires_at = now() where order_id = ${storedId('ord', orderId)}`);
 
   const expired = await eraseNow(payment);
 

@@ -24,6 +24,7 @@ import {
 import { holdLocks } from '../../support/database-connections.ts';
 import { outcomeOf } from '../../support/rpc-failure.ts';
 import { waitUntil } from '../../support/wait-until.ts';
+import { sql } from '../../support/sql.ts';
 import { outcomes, sharedPaymentDesk } from './payment-desk.ts';
 import { untilSealed, verifyEvents } from './verified-events.ts';
 import type { Verified } from './verified-events.ts';
@@ -73,12 +74,9 @@ async function trade(): Promise<string> {
 async function addRefunds(merchantId: string, count: number): Promise<void> {
   const { rows } = await superuser.query<
     Record<'order_id' | 'sequence' | 'id', string> & { payload: Buffer }
-  >(
-    `select e.order_id, e.sequence, e.payload, r.id from core.order_events e
-     join core.refunds r on r.merchant_id = e.merchant_id and r.order_id = e.order_id
-     where e.merchant_id = $1 order by e.sequence desc limit 1`,
-    [storedId('mer', merchantId)],
-  );
+  >(sql`select e.order_id, e.sequence, e.payload, r.id from core.order_events e
+    join core.refunds r on r.merchant_id = e.merchant_id and r.order_id = e.order_id
+    where e.merchant_id = ${storedId('mer', merchantId)} order by e.sequence desc limit 1`);
   const [last] = rows;
   if (last === undefined) throw new Error('no order has a refund');
   const completed = fromBinary(OrderEventSchema, last.payload);
@@ -171,10 +169,9 @@ function watched(pool: Pool, after: (client: PoolClient, result: { rows?: unknow
 
 /** Writes the chains again over the events in their present form, all sealed at one time. */
 async function rewriteChains(masterKey: Buffer, sealedAt: Date): Promise<void> {
-  const { rows: events } = await superuser.query<Record<string, string> & { payload: Buffer }>(
-    `select merchant_id, environment, order_id, sequence, id, type, (extract(epoch from occurred_at) * 1000)::bigint as at,
-       payload, position from core.order_events order by xid, position`,
-  );
+  const { rows: events } = await superuser.query<Record<string, string> & { payload: Buffer }>(`
+    select merchant_id, environment, order_id, sequence, id, type, (extract(epoch from occurred_at) * 1000)::bigint as at,
+      payload, position from core.order_events order by xid, position`);
   await superuser.query("set session_replication_role = 'replica'");
   await superuser.query('delete from core.event_blocks');
   await superuser.query('delete from core.event_chains');
@@ -210,7 +207,7 @@ async function rewriteChains(masterKey: Buffer, sealedAt: Date): Promise<void> {
         ...[ids, sequences, salts, commitments],
       ],
     );
-    await superuser.query('insert into core.event_chains values ($1, 1, $2)', [merchantId, hash]);
+    await superuser.query(sql`insert into core.event_chains values (${merchantId}, 1, ${hash})`);
   }
   await superuser.query('reset session_replication_role');
 }
@@ -587,18 +584,16 @@ describe('the chains of events', () => {
     // A transaction that has written and goes on would delay the events of all orders.
     let openWriters = 0;
     const watchWrites = async (client: PoolClient): Promise<void> => {
-      const { rows } = await client.query<{ writes: boolean }>(
-        'select pg_current_xact_id_if_assigned() is not null as writes',
-      );
+      const { rows } = await client.query<{ writes: boolean }>(`
+        select pg_current_xact_id_if_assigned() is not null as writes`);
       openWriters += Number(rows[0]?.writes);
     };
     const sealing = { ...parts, database: { pool: watched(manyEvents.pool, watchWrites) } };
     // A transaction of another test may hold the events back.
     await waitUntil('all events are sealed', async () => {
       await sealEvents({ ...sealing, now: threeDaysAgo }, never);
-      const { rows } = await manyEvents.pool.query<{ sealed: number }>(
-        'select coalesce(sum(cardinality(sequences)), 0)::int as sealed from core.event_blocks',
-      );
+      const { rows } = await manyEvents.pool.query<{ sealed: number }>(`
+        select coalesce(sum(cardinality(sequences)), 0)::int as sealed from core.event_blocks`);
       return rows[0]?.sealed === events;
     });
     await sealEvents(sealing, never);

@@ -22,6 +22,7 @@ import { sharedStack, sharedClient, sharedConnection, sharedClosers } from '../.
 import type { LateEvent } from './late-event.ts';
 import { createGrpcTransport } from '../../../src/contract/grpc-transport.ts';
 import type { RpcFailure } from '../../support/rpc-failure.ts';
+import { sql } from '../../support/sql.ts';
 
 const stack = sharedStack({ cores: 2, facades: 0 });
 const orders = sharedClient(stack, OrderService, 'writer');
@@ -113,20 +114,17 @@ describe('the history of an order', () => {
 
   test('is unchanged, like the order, when the event cannot be written', async () => {
     const order = await register(merchantId, 'H-6');
-    await database.query(
-      `insert into core.order_events (merchant_id, environment, order_id, sequence, id, type, occurred_at, payload)
-       select merchant_id, environment, order_id, 2, gen_random_uuid(), 'CREATED', occurred_at, payload
-       from core.order_events where order_id = $1`,
-      [storedId('ord', order.orderId)],
-    );
+    await database.query(sql`
+      insert into core.order_events (merchant_id, environment, order_id, sequence, id, type, occurred_at, payload)
+      select merchant_id, environment, order_id, 2, gen_random_uuid(), 'CREATED', occurred_at, payload
+      from core.order_events where order_id = ${storedId('ord', order.orderId)}`);
 
     const payment = orders.startDirectPayment(directPayment({ merchantId, orderNumber: 'H-6' }));
     expect(await refusalOf(payment)).toBe('INTERNAL');
     const { order: after } = await orders.getOrder(orderNamed(merchantId, 'H-6'));
     expect(after).toEqual(order);
-    const attempts = await database.query('select 1 from core.payment_attempts where order_id = $1', [
-      storedId('ord', order.orderId),
-    ]);
+    const attempts = await database.query(sql`
+      select 1 from core.payment_attempts where order_id = ${storedId('ord', order.orderId)}`);
     expect(attempts.rowCount).toBe(0);
   });
 });
@@ -134,12 +132,10 @@ describe('the history of an order', () => {
 /** The different transactions that wrote the order, its attempts and its events. */
 async function transactionsOf(order: Order | undefined): Promise<string[]> {
   const id = storedId('ord', order?.orderId ?? '');
-  const { rows } = await database.query<{ xid: string }>(
-    `select xmin::text as xid from core.orders where id = $1
-     union select xmin::text from core.payment_attempts where order_id = $1
-     union select xid::xid::text from core.order_events where order_id = $1`,
-    [id],
-  );
+  const { rows } = await database.query<{ xid: string }>(sql`
+    select xmin::text as xid from core.orders where id = ${id}
+    union select xmin::text from core.payment_attempts where order_id = ${id}
+    union select xid::xid::text from core.order_events where order_id = ${id}`);
   return rows.map(({ xid }) => xid);
 }
 
@@ -380,9 +376,8 @@ const endedWatches = (): number =>
 
 /** The connections of both cores to their database. */
 async function connections(): Promise<number> {
-  const { rows } = await database.query<{ count: number }>(
-    `select count(*)::int as count from pg_stat_activity
-     where datname = current_database() and application_name like 'gatehouse-core%'`,
-  );
+  const { rows } = await database.query<{ count: number }>(`
+    select count(*)::int as count from pg_stat_activity
+    where datname = current_database() and application_name like 'gatehouse-core%'`);
   return rows[0]?.count ?? 0;
 }

@@ -17,6 +17,7 @@ import { directPayment, orderNamed, registration } from '../../support/order-req
 import { refusalOf } from '../../support/rpc-failure.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import { sharedStack, sharedClient, sharedConnection } from '../../support/shared-stack.ts';
+import { sql } from '../../support/sql.ts';
 import { damageRow } from './damaged-row.ts';
 import { beginRecovery, endRecoveries, holdRecoveries } from './held-recoveries.ts';
 
@@ -41,10 +42,8 @@ async function startPayment(merchantId: string, orderNumber: string): Promise<st
 
 /** Ends the sessions of these orders now, by the database's clock, because the shortest session is five minutes. */
 async function endSessions(ids: readonly string[]): Promise<void> {
-  await database.query(
-    'update core.orders set expires_at = now(), sweep_at = now() where id = any ($1::uuid[])',
-    [ids],
-  );
+  await database.query(sql`
+    update core.orders set expires_at = now(), sweep_at = now() where id = any (${ids}::uuid[])`);
 }
 
 async function getOrder(merchantId: string, orderNumber: string): Promise<Order> {
@@ -60,10 +59,8 @@ const untilExpired = (merchantId: string, orderNumber: string): Promise<Order> =
   });
 
 async function eventsOf(orderId: string): Promise<OrderEvent[]> {
-  const { rows } = await database.query<{ payload: Buffer }>(
-    'select payload from core.order_events where order_id = $1 order by sequence',
-    [orderId],
-  );
+  const { rows } = await database.query<{ payload: Buffer }>(sql`
+    select payload from core.order_events where order_id = ${orderId} order by sequence`);
   return rows.map(({ payload }) => fromBinary(OrderEventSchema, payload));
 }
 
@@ -84,11 +81,9 @@ describe('an order whose session has ended', () => {
     if (updateTime === undefined || expireTime === undefined) throw new Error('a time is missing');
     const updatedAt = timestampDate(updateTime);
     expect(updatedAt.getTime()).toBeGreaterThanOrEqual(timestampDate(expireTime).getTime());
-    const { rows } = await database.query<{ same: boolean; past: boolean }>(
-      `select o.xmin = e.xid::xid as same, $2 <= now() as past
-       from core.orders o join core.order_events e on e.order_id = o.id where o.id = $1 and e.sequence = 2`,
-      [id, updatedAt],
-    );
+    const { rows } = await database.query<{ same: boolean; past: boolean }>(sql`
+      select o.xmin = e.xid::xid as same, ${updatedAt} <= now() as past
+      from core.orders o join core.order_events e on e.order_id = o.id where o.id = ${id} and e.sequence = 2`);
     expect(rows).toEqual([{ same: true, past: true }]);
     expect((await getOrder(merchantId, 'O-1')).status).toBe(OrderStatus.PENDING);
     expect(typesOf(await eventsOf(openId))).toEqual([OrderEventType.CREATED]);
@@ -121,10 +116,8 @@ describe('an order whose session has ended', () => {
     const events = await eventsOf(id);
     expect(typesOf(events).at(-1)).toBe(OrderEventType.EXPIRED);
     expect(events.at(-1)?.paymentAttempt?.status).toBe(PaymentAttemptStatus.TIMED_OUT);
-    const { rows } = await database.query<{ status: string }>(
-      'select status from core.payment_attempts where order_id = $1',
-      [id],
-    );
+    const { rows } = await database.query<{ status: string }>(sql`
+      select status from core.payment_attempts where order_id = ${id}`);
     expect(rows).toEqual([{ status: 'TIMED_OUT' }]);
   });
 
@@ -135,17 +128,13 @@ describe('an order whose session has ended', () => {
     await endSessions(ids);
 
     await waitUntil('none is PENDING any more', async () => {
-      const { rows } = await database.query<{ pending: number }>(
-        `select count(*)::int as pending from core.orders where id = any ($1::uuid[]) and status = 'PENDING'`,
-        [ids],
-      );
+      const { rows } = await database.query<{ pending: number }>(sql`select count(*)::int as pending
+        from core.orders where id = any (${ids}::uuid[]) and status = 'PENDING'`);
       return rows[0]?.pending === 0;
     });
-    const { rows } = await database.query<{ events: number; orders: number }>(
-      `select count(*)::int as events, count(distinct order_id)::int as orders
-       from core.order_events where order_id = any ($1::uuid[]) and type = 'EXPIRED'`,
-      [ids],
-    );
+    const { rows } = await database.query<{ events: number; orders: number }>(sql`
+      select count(*)::int as events, count(distinct order_id)::int as orders
+      from core.order_events where order_id = any (${ids}::uuid[]) and type = 'EXPIRED'`);
     expect(rows).toEqual([{ events: 600, orders: 600 }]);
     const failures = stack.cores.flatMap(({ log }) =>
       log.filter(({ task, reason }) => task === 'expiring orders' || reason === 'INTERNAL'),
@@ -176,7 +165,7 @@ test('an order expires while the other environment takes no payments yet', async
   await endSessions([closed, open]);
 
   const statusOf = async (id: string) =>
-    (await database.query<{ status: string }>('select status from core.orders where id = $1', [id])).rows[0]
+    (await database.query<{ status: string }>(sql`select status from core.orders where id = ${id}`)).rows[0]
       ?.status;
   await waitUntil('the order has expired', async () => (await statusOf(open)) === 'EXPIRED');
   expect(await statusOf(closed)).toBe('PENDING');

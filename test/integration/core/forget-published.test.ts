@@ -22,6 +22,7 @@ import { createWakeSignal } from '../../../src/platform/wake-signal.ts';
 import { storedId } from '../../support/ids.ts';
 import { shared, sharedCoreDatabase, sharedStack } from '../../support/shared-stack.ts';
 import { waitUntil } from '../../support/wait-until.ts';
+import { sql } from '../../support/sql.ts';
 import { connectTo, readStream } from './broker-messages.ts';
 import { outcomes, sharedPaymentDesk } from './payment-desk.ts';
 import { untilSealed } from './verified-events.ts';
@@ -57,11 +58,8 @@ async function emptyStream(): Promise<void> {
 }
 
 const storeRelayCursor = (xid: number, position: number) =>
-  database.pool.query(
-    `insert into core.event_relay values ('ORDERS', $1::text::xid8, $2)
-     on conflict (stream) do update set xid = excluded.xid, position = excluded.position`,
-    [xid, position],
-  );
+  database.pool.query(sql`insert into core.event_relay values ('ORDERS', ${xid}::text::xid8, ${position})
+    on conflict (stream) do update set xid = excluded.xid, position = excluded.position`);
 
 type PublishedEvent = Parameters<ForgetPublished>[0][number];
 

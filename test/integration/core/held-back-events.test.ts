@@ -10,6 +10,7 @@ import { createWakeSignal } from '../../../src/platform/wake-signal.ts';
 import { storedId } from '../../support/ids.ts';
 import { sharedCoreDatabase, sharedTestDatabase } from '../../support/shared-stack.ts';
 import { waitUntil } from '../../support/wait-until.ts';
+import { sql } from '../../support/sql.ts';
 import { beginLateEvent } from './late-event.ts';
 
 const logger = createLogger({ process: 'test', instance: 'test', level: 'silent' });
@@ -93,11 +94,9 @@ test('an event that a running transaction holds back is read soon after that tra
 test('a relay publishes nothing before its database has the newest event of the stream', async () => {
   const stop = new AbortController();
   // No event waits, only a change of an account.
-  await database.pool.query(
-    `begin; set local session_replication_role = 'replica';
-     insert into core.account_changes (merchant_id, environment, wallet, changed_at)
-     values (gen_random_uuid(), 'SANDBOX', 'walleta', now()); commit`,
-  );
+  await database.pool.query(`begin; set local session_replication_role = 'replica';
+    insert into core.account_changes (merchant_id, environment, wallet, changed_at)
+    values (gen_random_uuid(), 'SANDBOX', 'walleta', now()); commit`);
   let answers = 0;
   const publishedAfter: number[] = [];
   const continuesStream = () => Promise.resolve((answers += 1) > 1);
@@ -146,10 +145,8 @@ test('the event of an order is listed once while a running transaction holds it 
   try {
     await held.insert();
     await held.commit();
-    const { rows } = await database.pool.query<{ orderId: StoredId<'ord'> }>(
-      'select order_id as "orderId" from core.order_events where id = $1',
-      [storedId('evt', held.eventId)],
-    );
+    const { rows } = await database.pool.query<{ orderId: StoredId<'ord'> }>(sql`
+      select order_id as "orderId" from core.order_events where id = ${storedId('evt', held.eventId)}`);
 
     const first = await feed.list(beginning, 10, { ...rows[0] });
     const second = await feed.list(first.next, 10, { ...rows[0] });
@@ -213,10 +210,9 @@ test('a follower that does not take the rest of its page lets others of its role
 
 /** The events that this session has read since its counts were last collected. */
 async function eventsRead(client: PoolClient): Promise<number> {
-  const { rows } = await client.query<{ read: string }>(
-    `select seq_tup_read + idx_tup_fetch as read from pg_stat_xact_user_tables
-     where relid = 'core.order_events'::regclass`,
-  );
+  const { rows } = await client.query<{ read: string }>(`
+    select seq_tup_read + idx_tup_fetch as read from pg_stat_xact_user_tables
+    where relid = 'core.order_events'::regclass`);
   return Number(rows[0]?.read);
 }
 
@@ -224,11 +220,10 @@ test('reading new events does not read the earlier ones, even before statistics 
   const client = await database.pool.connect();
   try {
     await client.query('alter table core.order_events set (autovacuum_enabled = off)');
-    await client.query(
-      `insert into core.order_events (merchant_id, environment, order_id, sequence, id, type, occurred_at, payload)
-       select gen_random_uuid(), 'SANDBOX', gen_random_uuid(), 1, gen_random_uuid(), 'CREATED', now(), '\\x00'
-       from generate_series(1, 2000)`,
-    );
+    await client.query(`
+      insert into core.order_events (merchant_id, environment, order_id, sequence, id, type, occurred_at, payload)
+      select gen_random_uuid(), 'SANDBOX', gen_random_uuid(), 1, gen_random_uuid(), 'CREATED', now(), '\\x00'
+      from generate_series(1, 2000)`);
     const cursor = await latestCursor(client);
     await client.query('begin');
     const before = await eventsRead(client);

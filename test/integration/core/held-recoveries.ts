@@ -1,5 +1,6 @@
 import { storedId } from '../../support/ids.ts';
 import { holdLocks, queryOnce } from '../../support/database-connections.ts';
+import { sql } from '../../support/sql.ts';
 
 /** Keeps all cores from beginning a recovery, and from carrying one on. Returns how to let them. */
 export const holdRecoveries = (databaseUrl: string) =>
@@ -12,13 +13,12 @@ export const beginRecovery = (
 ) =>
   queryOnce(
     databaseUrl,
-    `with recovery as (
-       insert into core.recoveries (id, cause, lost_from, lost_until, stream, closed)
-       values (gen_random_uuid(), 'OPERATOR', now(), now(), 'COMPLETE', $1) returning id
-     )
-     insert into core.recovery_holds (recovery_id, environment, merchant_id)
-     select id, 'SANDBOX', unnest($2::uuid[]) from recovery`,
-    [isClosed ? ['SANDBOX'] : [], merchantIds.map((id) => storedId('mer', id))],
+    sql`with recovery as (
+        insert into core.recoveries (id, cause, lost_from, lost_until, stream, closed)
+        values (gen_random_uuid(), 'OPERATOR', now(), now(), 'COMPLETE', ${isClosed ? ['SANDBOX'] : []}) returning id
+      )
+      insert into core.recovery_holds (recovery_id, environment, merchant_id)
+      select id, 'SANDBOX', unnest(${merchantIds.map((id) => storedId('mer', id))}::uuid[]) from recovery`,
   );
 
 export const endRecoveries = (databaseUrl: string) =>

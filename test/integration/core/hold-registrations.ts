@@ -13,11 +13,9 @@ export async function holdRegistrations(databaseUrl: string): Promise<HeldRegist
   // Allows every read, and the sweep's search for expired orders, but no insert.
   await client.query('begin; lock table core.orders in share mode');
   const waiting = async (): Promise<number> => {
-    const { rows } = await client.query<{ count: number }>(
-      `select count(*)::int as count from pg_locks
-       where not granted and relation = 'core.orders'::regclass
-         and database = (select oid from pg_database where datname = current_database())`,
-    );
+    const { rows } = await client.query<{ count: number }>(`select count(*)::int as count from pg_locks
+      where not granted and relation = 'core.orders'::regclass
+        and database = (select oid from pg_database where datname = current_database())`);
     return rows[0]?.count ?? 0;
   };
   return {

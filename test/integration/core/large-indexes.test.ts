@@ -7,6 +7,7 @@ import { connectToDatabase } from '../../support/database-connections.ts';
 import { publicId } from '../../support/ids.ts';
 import { sharedConnection, sharedCoreDatabase, sharedTestDatabase } from '../../support/shared-stack.ts';
 import { waitUntil } from '../../support/wait-until.ts';
+import { sql } from '../../support/sql.ts';
 import { insertMerchant, insertOrder, insertPayerPayment } from './stored-rows.ts';
 
 const stop = new AbortController().signal;
@@ -38,11 +39,9 @@ const drop = async (): Promise<void> => {
   for (const name of names) await client.query(`drop index if exists core.${name}`);
 };
 async function validIndexes(): Promise<string[]> {
-  const { rows } = await client.query<{ name: string }>(
-    `select c.relname as name from pg_index i join pg_class c on c.oid = i.indexrelid
-     where c.relname = any($1) and i.indisvalid order by 1`,
-    [names],
-  );
+  const { rows } = await client.query<{ name: string }>(sql`
+    select c.relname as name from pg_index i join pg_class c on c.oid = i.indexrelid
+    where c.relname = any(${names}) and i.indisvalid order by 1`);
   return rows.map(({ name }) => name);
 }
 
@@ -57,9 +56,8 @@ describe('the large indexes', () => {
     await createIndexTask(database)(stop);
     expect(await validIndexes()).toEqual(names);
 
-    await client.query(
-      "update pg_index set indisvalid = false where indexrelid = 'core.orders_mixed_capitals'::regclass",
-    );
+    await client.query(`
+      update pg_index set indisvalid = false where indexrelid = 'core.orders_mixed_capitals'::regclass`);
     await createIndexTask(database)(stop);
 
     expect(await validIndexes()).toEqual(names);
@@ -74,9 +72,8 @@ describe('the large indexes', () => {
 
     const creating = createIndexTask(database)(leaving.signal);
     await waitUntil('the index waits for the transaction', async () => {
-      const { rows } = await client.query(
-        "select from pg_stat_activity where query like 'create index concurrently%' and wait_event_type = 'Lock'",
-      );
+      const { rows } = await client.query(`select from pg_stat_activity
+        where query like 'create index concurrently%' and wait_event_type = 'Lock'`);
       return rows.length > 0;
     });
     await client.query("set lock_timeout = '1s'");
@@ -202,21 +199,20 @@ describe('the search for a phone number in payer-started payments', () => {
   });
 
   test('reads a few pages of many payments', async () => {
-    await client.query(
-      `insert into core.payer_payments (id, environment, wallet, payment_option, provider_transaction_id, reference, payee, amount,
-         currency, status, created_at, updated_at)
-       select gen_random_uuid(), 'SANDBOX', 'mpesa', 'mpesa_ussd', 'many-' || n, '09' || (20000000 + n), '', '1', 'ETB', 'NO_PAYMENT',
-         now(), now()
-       from generate_series(1, 20000) n`,
-    );
+    await client.query(`
+      insert into core.payer_payments (id, environment, wallet, payment_option, provider_transaction_id, reference, payee, amount,
+        currency, status, created_at, updated_at)
+      select gen_random_uuid(), 'SANDBOX', 'mpesa', 'mpesa_ussd', 'many-' || n, '09' || (20000000 + n), '', '1', 'ETB', 'NO_PAYMENT',
+        now(), now()
+      from generate_series(1, 20000) n`);
     await client.query('vacuum analyze core.payer_payments');
     const readBlocks = async (): Promise<number> => {
       await Promise.all(
         Array.from({ length: 4 }, () => database.pool.query('select pg_stat_force_next_flush()')),
       );
-      const { rows } = await client.query<{ count: number }>(
-        `select (heap_blks_read + heap_blks_hit)::int as count from pg_statio_user_tables where relname = 'payer_payments'`,
-      );
+      const { rows } = await client.query<{ count: number }>(`
+        select (heap_blks_read + heap_blks_hit)::int as count from pg_statio_user_tables
+        where relname = 'payer_payments'`);
       return rows[0]?.count ?? 0;
     };
     const before = await readBlocks();

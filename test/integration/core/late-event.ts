@@ -3,6 +3,7 @@ import { v7 } from 'uuid';
 import { publicId } from '../../support/ids.ts';
 import { OrderEventSchema, OrderEventType } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { connectToDatabase } from '../../support/database-connections.ts';
+import { sql } from '../../support/sql.ts';
 
 /** A transaction of another writer that is still open. */
 export interface LateEvent {
@@ -29,11 +30,9 @@ export async function beginLateEvent(databaseUrl: string): Promise<LateEvent> {
   return {
     eventId,
     insert: async () => {
-      await client.query(
-        `insert into core.order_events (merchant_id, environment, order_id, sequence, id, type, occurred_at, payload)
-         values ($1, 'SANDBOX', $2, 1, $3, 'CREATED', now(), $4)`,
-        [v7(), v7(), id, Buffer.from(payload)],
-      );
+      await client.query(sql`
+        insert into core.order_events (merchant_id, environment, order_id, sequence, id, type, occurred_at, payload)
+        values (${v7()}, 'SANDBOX', ${v7()}, 1, ${id}, 'CREATED', now(), ${Buffer.from(payload)})`);
     },
     commit: () => client.query('commit'),
     rollback: () => client.query('rollback'),

@@ -17,6 +17,7 @@ import { outcomeOf, refusalOf } from '../../support/rpc-failure.ts';
 import { sharedClient, sharedStack } from '../../support/shared-stack.ts';
 import { walletsOfCoreWithPaybill } from '../../support/simulated-wallets.ts';
 import { waitUntil } from '../../support/wait-until.ts';
+import { sql } from '../../support/sql.ts';
 import {
   beginRecovery,
   endRecoveries,
@@ -46,9 +47,8 @@ let letRecover: () => Promise<void>;
 
 beforeEach(async () => {
   await desk.clear();
-  await desk.query(
-    `update core.payer_payments set status = 'NO_PAYMENT', due_at = null, leased_until = null where due_at is not null`,
-  );
+  await desk.query(`update core.payer_payments set status = 'NO_PAYMENT', due_at = null, leased_until = null
+    where due_at is not null`);
   await desk.query('delete from core.unclaimed_payments');
   ({ id: merchantId } = await stack.createMerchant());
   letRecover = await holdRecoveries(stack.databaseUrl);
@@ -87,12 +87,10 @@ const findUnclaimed = (...lost: Lost[]): Promise<void> => findUnclaimedAt(new Da
 async function findUnclaimedAt(foundAt: Date, ...lost: Lost[]): Promise<void> {
   for (const [orderNumber, attempt] of [...lost, ['lost', 1] as const]) {
     const reference = referenceOf(orderNumber, attempt);
-    await desk.query(
-      `insert into core.unclaimed_payments
-         (environment, wallet, payee, provider_transaction_id, request_id, reference_end, amount, currency, occurred_at, found_at)
-       values ('SANDBOX', 'walleta', '', $1, $1, $2, '100.50', 'ETB', $3, $3)`,
-      [reference, reference.slice(-12), foundAt],
-    );
+    await desk.query(sql`insert into core.unclaimed_payments
+        (environment, wallet, payee, provider_transaction_id, request_id, reference_end, amount, currency, occurred_at, found_at)
+      values ('SANDBOX', 'walleta', '', ${reference}, ${reference}, ${reference.slice(-12)}, '100.50', 'ETB',
+        ${foundAt}, ${foundAt})`);
   }
   await waitUntil('core knows of the lost payments', async () => {
     return (await refusalOf(reader.getOrder(orderNamed(merchantId, 'lost')))) === 'RECOVERING';
@@ -100,9 +98,8 @@ async function findUnclaimedAt(foundAt: Date, ...lost: Lost[]): Promise<void> {
 }
 const monthAgo = () => new Date(Date.now() - 31 * 24 * 60 * 60_000);
 const unclaimed = async (): Promise<string[]> => {
-  const rows = await desk.query<{ request_id: string }>(
-    'select request_id from core.unclaimed_payments where claimed_at is null',
-  );
+  const rows = await desk.query<{ request_id: string }>(`
+    select request_id from core.unclaimed_payments where claimed_at is null`);
   return rows.map((row) => row.request_id).filter((id) => id !== referenceOf('lost', 1));
 };
 
@@ -160,10 +157,8 @@ const cancel = ({ orderId }: Pick<Payment, 'orderId'>) =>
 /** The attempts of an order by their ids, with what the wallet is asked. */
 const attemptsOf = ({ orderId }: Pick<Payment, 'orderId'>) =>
   desk
-    .query<{ id: string; status: string }>(
-      'select id, status from core.payment_attempts where order_id = $1 order by created_at',
-      [storedId('ord', orderId)],
-    )
+    .query<{ id: string; status: string }>(sql`select id, status from core.payment_attempts
+      where order_id = ${storedId('ord', orderId)} order by created_at`)
     .then((rows) => rows.map(({ id, status }) => `${publicId('pat', id)} ${status}`));
 
 describe('a payment from the menu of the phone', () => {
@@ -387,10 +382,8 @@ describe('an order that is sent again', () => {
     await desk.query("update core.unclaimed_payments set payee = 'gone'");
     const again = desk.startDirect({ merchantId, orderNumber: 'R-2', amount: '100.50' });
     expect(await refusalOf(again)).toBe('RECOVERING');
-    const [row] = await desk.query<{ id: string }>(
-      "select id from core.orders where merchant_id = $1 and order_number = 'R-2'",
-      [storedId('mer', merchantId)],
-    );
+    const [row] = await desk.query<{ id: string }>(sql`select id from core.orders
+      where merchant_id = ${storedId('mer', merchantId)} and order_number = 'R-2'`);
     const order = { orderId: publicId('ord', row?.id ?? '') };
     await sweep(order);
     expect(await statusOf(order)).toBe('PENDING');
@@ -434,9 +427,8 @@ describe('a cancellation', () => {
     'after %i days, with a lost payment at an account that is gone, is answered: %s',
     async (days, answer, status) => {
       const hosted = await desk.registerHosted({ merchantId, orderNumber: 'C-6' });
-      await desk.query("update core.orders set created_at = created_at - interval '40 days' where id = $1", [
-        storedId('ord', hosted.orderId),
-      ]);
+      await desk.query(sql`update core.orders set created_at = created_at - interval '40 days'
+        where id = ${storedId('ord', hosted.orderId)}`);
       await findUnclaimedAt(new Date(Date.now() - days * 24 * 60 * 60_000), ['C-6', 1]);
       await desk.query("update core.unclaimed_payments set payee = 'gone'");
 

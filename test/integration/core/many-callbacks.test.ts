@@ -6,6 +6,7 @@ import { storedId } from '../../support/ids.ts';
 import { WalletExchangeSchema } from '../../../src/gen/gatehouse/v1/payment_attempt_service_pb.js';
 import { sharedStack } from '../../support/shared-stack.ts';
 import { waitUntil } from '../../support/wait-until.ts';
+import { sql } from '../../support/sql.ts';
 import { menuPayment, outcomes, sharedPaymentDesk, transactionOf } from './payment-desk.ts';
 import type { Outcome, Payment } from './payment-desk.ts';
 
@@ -100,18 +101,13 @@ const subjects: Readonly<Record<string, () => Promise<Undecided>>> = {
 
 /** Adds exchanges with the wallet. Their time is in the future, so that they stay recent on a slow machine. */
 const addExchanges = ({ exchangesOf: [merchant, owner] }: Undecided, count: number) =>
-  desk.query(
-    `insert into core.wallet_exchanges (merchant_id, payment_attempt_id, id, payload)
-     select $1, $2, uuidv7(interval '1 hour'), '' from generate_series(1, $3::int)`,
-    [merchant, owner, count],
-  );
+  desk.query(sql`insert into core.wallet_exchanges (merchant_id, payment_attempt_id, id, payload)
+    select ${merchant}, ${owner}, uuidv7(interval '1 hour'), '' from generate_series(1, ${count}::int)`);
 
 const exchangesOf = async ({ exchangesOf: [merchant, owner] }: Undecided) =>
   (
-    await desk.query<{ payload: Buffer }>(
-      'select payload from core.wallet_exchanges where merchant_id = $1 and payment_attempt_id = $2 order by id',
-      [merchant, owner],
-    )
+    await desk.query<{ payload: Buffer }>(sql`select payload from core.wallet_exchanges
+      where merchant_id = ${merchant} and payment_attempt_id = ${owner} order by id`)
   ).map(({ payload }) => fromBinary(WalletExchangeSchema, payload));
 
 const setDue = ({ table, id }: Undecided, due: string) =>
@@ -182,15 +178,17 @@ describe.each(Object.entries(subjects))('a callback about a %s', (_what, start) 
 });
 
 /** Holds everything that a callback about a subject may wait for. Returns how to release it. */
-const hold = () =>
-  holdLocks(
+const hold = () => {
+  const id = storedId('mer', merchantId);
+  return holdLocks(
     stack.databaseUrl,
-    `with orders as (select id from core.orders where merchant_id = $1 for update),
-       strays as (select id from core.stray_payments where merchant_id = $1 for update),
-       payers as (select id from core.payer_payments where provider_transaction_id = $2 for update)
-     select from orders full join strays using (id) full join payers using (id)`,
-    [storedId('mer', merchantId), transactionOf(merchantId, 'none')],
+    sql`
+      with orders as (select id from core.orders where merchant_id = ${id} for update),
+        strays as (select id from core.stray_payments where merchant_id = ${id} for update),
+        payers as (select id from core.payer_payments where provider_transaction_id = ${transactionOf(merchantId, 'none')} for update)
+      select from orders full join strays using (id) full join payers using (id)`,
   );
+};
 
 const waitForCalls = (count: number) =>
   waitUntil(`${count} calls wait with a connection`, async () => (await desk.lockWaits()) >= count);
@@ -261,18 +259,14 @@ test('an endless series of callbacks causes about ten queries, and then one ever
   for (let count = 0; count < 60; count += 1) {
     await hastenAttempt(payment);
     // The exchanges stay recent on a slow machine.
-    await desk.query(
-      `update core.wallet_exchanges set id = uuidv7(interval '1 hour')
-       where payment_attempt_id = $1 and id < uuidv7()`,
-      [storedId('pat', payment.attemptId)],
-    );
+    await desk.query(sql`update core.wallet_exchanges set id = uuidv7(interval '1 hour')
+      where payment_attempt_id = ${storedId('pat', payment.attemptId)} and id < uuidv7()`);
     const [leased] = await desk.lease();
     if (leased === undefined) continue;
     queries += 1;
     await desk.record(leased, outcomes.pending('r-1'), [{ purpose: 'query' }]);
-    await desk.query(`update core.payment_attempts set due_at = now() + interval '1 hour' where id = $1`, [
-      storedId('pat', payment.attemptId),
-    ]);
+    await desk.query(sql`update core.payment_attempts set due_at = now() + interval '1 hour'
+      where id = ${storedId('pat', payment.attemptId)}`);
   }
 
   expect(queries).toBeGreaterThanOrEqual(5);
@@ -304,11 +298,9 @@ test('callbacks are stored again when ten seconds have passed without one', asyn
   await desk.settle(payment, outcomes.pending('r-1'));
   for (let count = 0; count < 25; count += 1) await hastenAttempt(payment);
   // As if ten seconds had passed.
-  await desk.query(
-    `update core.wallet_exchanges set id = uuidv7(interval '-10 seconds' - (now() - uuid_extract_timestamp(id)))
-     where payment_attempt_id = $1`,
-    [storedId('pat', payment.attemptId)],
-  );
+  await desk.query(sql`
+    update core.wallet_exchanges set id = uuidv7(interval '-10 seconds' - (now() - uuid_extract_timestamp(id)))
+    where payment_attempt_id = ${storedId('pat', payment.attemptId)}`);
 
   await hastenAttempt(payment);
 

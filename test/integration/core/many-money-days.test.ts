@@ -19,6 +19,7 @@ import { openCountedDatabase } from '../../support/counted-database.ts';
 import type { CountedDatabase } from '../../support/counted-database.ts';
 import { publicId } from '../../support/ids.ts';
 import { seedOrders } from '../../support/seed-orders.ts';
+import { sql } from '../../support/sql.ts';
 
 // The blocks that PostgreSQL reads, which do not depend on the load of the machine.
 
@@ -45,11 +46,9 @@ const refundColumns = `(merchant_id, id, environment, refund_number, order_id, o
 beforeAll(async () => {
   counted = await openCountedDatabase('many money days');
   const { client } = counted;
-  await client.query(
-    `insert into core.merchants (id, name, status, production_activated, session_lifetime_seconds, created_at, updated_at)
-     select unnest($1::uuid[]), 'Shop', 'ACTIVE', false, 1800, now(), now()`,
-    [[merchantId, refusedMerchantId]],
-  );
+  await client.query(sql`
+    insert into core.merchants (id, name, status, production_activated, session_lifetime_seconds, created_at, updated_at)
+    select unnest(${[merchantId, refusedMerchantId]}::uuid[]), 'Shop', 'ACTIVE', false, 1800, now(), now()`);
   await seedOrders(client, { merchantId, environment, count, until, days: 0.9 });
   await seedOrders(client, { merchantId: refusedMerchantId, environment, count: 1, until, days: 0.9 });
   await client.query(`
@@ -109,9 +108,8 @@ type OfDay = (em: EntityManager, scope: WalletScope, day: Day) => AsyncGenerator
 const firstOf = (day: string, option: PaymentOption, read: OfDay) =>
   counted.database.fork().transactional(async (em) => {
     const from = new Date(`${day}T00:00:00Z`);
-    const { rows } = await counted.client.query<{ id: string }>(
-      "select wallet_account_id as id from core.payee_accounts where wallet = 'nostatement'",
-    );
+    const { rows } = await counted.client.query<{ id: string }>(`
+      select wallet_account_id as id from core.payee_accounts where wallet = 'nostatement'`);
     const scope = { environment, options: [option], isOperators: false, otherAccounts: [] };
     const accounts = rows.map(({ id }) => id);
     const money = read(em, { ...scope, accounts }, { from, until: new Date(from.getTime() + 86_400_000) });
@@ -149,9 +147,8 @@ const after = {
 } as const;
 
 async function busyAccount() {
-  const { rows } = await counted.client.query<{ id: StoredId<'wac'> }>(
-    'select wallet_account_id as id from core.payment_attempts limit 1',
-  );
+  const { rows } = await counted.client.query<{ id: StoredId<'wac'> }>(`
+    select wallet_account_id as id from core.payment_attempts limit 1`);
   return { merchantId: merchantId as StoredId<'mer'>, id: rows[0]!.id, environment, wallet: 'nostatement' };
 }
 

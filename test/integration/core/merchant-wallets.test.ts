@@ -15,6 +15,7 @@ import { directPayment } from '../../support/order-requests.ts';
 import { failureOf, outcomeOf, refusalOf } from '../../support/rpc-failure.ts';
 import { sharedClient, sharedStack } from '../../support/shared-stack.ts';
 import { waitUntil } from '../../support/wait-until.ts';
+import { sql } from '../../support/sql.ts';
 import { outcomes, sharedPaymentDesk } from './payment-desk.ts';
 
 const stack = sharedStack({ facades: 0 });
@@ -64,15 +65,13 @@ const addCurrent = async (): Promise<WalletAccount> => promote(await accept(awai
 
 /** An account that a restore lost, and that the broker's events named. */
 const loseAccount = (id: string, payee: string | null, minute: number) =>
-  desk.query(
-    `with begun as (
-       insert into core.recoveries (id, cause, lost_from, lost_until, stream, closed, finished_at)
-       values ($1, 'NEW_HOME', now(), now(), 'COMPLETE', '{}', now()) returning id
-     )
-     insert into core.recovery_accounts (recovery_id, merchant_id, wallet_account_id, environment, wallet, payee, promoted_at)
-     select id, $2, $3, 'SANDBOX', 'walleta', $4, timestamptz '2026-03-10T12:00:00Z' + $5 * interval '1 minute' from begun`,
-    [v7(), storedId('mer', merchantId), id, payee, minute],
-  );
+  desk.query(sql`with begun as (
+      insert into core.recoveries (id, cause, lost_from, lost_until, stream, closed, finished_at)
+      values (${v7()}, 'NEW_HOME', now(), now(), 'COMPLETE', '{}', now()) returning id
+    )
+    insert into core.recovery_accounts (recovery_id, merchant_id, wallet_account_id, environment, wallet, payee, promoted_at)
+    select id, ${storedId('mer', merchantId)}, ${id}, 'SANDBOX', 'walleta', ${payee},
+      timestamptz '2026-03-10T12:00:00Z' + ${minute} * interval '1 minute' from begun`);
 
 describe("the merchant's choice", () => {
   test('customers cannot pay with a wallet that is off, and can again when it is on', async () => {
@@ -153,12 +152,10 @@ describe('an own account', () => {
   test('that was copied to another merchant cannot be decrypted there', async () => {
     const account = await add();
     const thief = await stack.createMerchant();
-    await desk.query(
-      `insert into core.wallet_accounts select $1, id, environment, wallet, state, open_values, endings, key_name,
-         sealed_secrets, check_result, check_detail, checked_at, check_due_at, created_at, promoted_at
-       from core.wallet_accounts where id = $2`,
-      [storedId('mer', thief.id), storedId('wac', account.walletAccountId)],
-    );
+    await desk.query(sql`insert into core.wallet_accounts select ${storedId('mer', thief.id)}, id,
+      environment, wallet, state, open_values, endings, key_name,
+        sealed_secrets, check_result, check_detail, checked_at, check_due_at, created_at, promoted_at
+      from core.wallet_accounts where id = ${storedId('wac', account.walletAccountId)}`);
 
     const stolen = { merchantId: thief.id, walletAccountId: account.walletAccountId };
     expect(await refusalOf(worker.getWalletAccountSettings(stolen))).toBe('WALLET_ACCOUNT_UNREADABLE');
@@ -338,10 +335,8 @@ describe('the account of a payment', () => {
     await merchantWallets.retireWalletAccount(keyOf(account));
     const remove = () => merchantWallets.removeWalletAccount(keyOf(account));
     const become = (status: string) =>
-      desk.query(
-        'update core.refunds set status = $1::core.refund_status, due_at = null where merchant_id = $2',
-        [status, storedId('mer', merchantId)],
-      );
+      desk.query(sql`update core.refunds set status = ${status}::core.refund_status, due_at = null
+        where merchant_id = ${storedId('mer', merchantId)}`);
 
     await expect(remove()).rejects.toThrow('1 reversal not completed');
     await become('AWAITING_APPROVAL');
@@ -360,9 +355,8 @@ describe('the account of a payment', () => {
       'was lost by a restore, and can be added again',
       async (account) => {
         await removeUnused(account);
-        await desk.query('delete from core.payee_accounts where wallet_account_id = $1', [
-          storedId('wac', account.walletAccountId),
-        ]);
+        await desk.query(sql`delete from core.payee_accounts
+          where wallet_account_id = ${storedId('wac', account.walletAccountId)}`);
         await lose(account);
       },
       'RECOVERING',
@@ -392,7 +386,7 @@ describe('the account of a payment', () => {
 
     expect(await refusalOf(refundOf(orderNumber))).toBe(refusal);
     expect(
-      await desk.query('select id from core.refunds where merchant_id = $1', [storedId('mer', merchantId)]),
+      await desk.query(sql`select id from core.refunds where merchant_id = ${storedId('mer', merchantId)}`),
     ).toEqual([]);
   });
 
@@ -410,9 +404,8 @@ describe('the account of a payment', () => {
 
   const waiting = (count: number) =>
     waitUntil(`${count} statements wait for a lock`, async () => {
-      const found = await desk.query(
-        "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
-      );
+      const found = await desk.query(`
+        select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`);
       return found.length >= count;
     });
 
@@ -497,10 +490,8 @@ describe('an account that a restore lost', () => {
     expect(await addAs(named, withPayee('251900000002'))).toBe(named);
     // A payment of the lost time needs it, and its credentials were not accepted.
     const { attemptId } = await desk.startDirect({ merchantId, orderNumber: 'L-1', phone: '0911224990' });
-    await desk.query('update core.payment_attempts set wallet_account_id = $1 where id = $2', [
-      storedId('wac', named),
-      storedId('pat', attemptId),
-    ]);
+    await desk.query(sql`update core.payment_attempts set wallet_account_id = ${storedId('wac', named)}
+      where id = ${storedId('pat', attemptId)}`);
     await merchantWallets.removeWalletAccount({ merchantId, walletAccountId: named });
     expect(await addAs(named, withPayee('251900000002'))).toBe(named);
   });

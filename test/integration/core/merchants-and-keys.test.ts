@@ -18,6 +18,7 @@ import { sharedStack, sharedClient } from '../../support/shared-stack.ts';
 import { CheckoutService } from '../../../src/gen/gatehouse/v1/checkout_service_pb.js';
 import type { MerchantTermsSchema } from '../../../src/gen/gatehouse/v1/merchant_service_pb.js';
 import type { TestMerchant } from '../../support/stack.ts';
+import { sql } from '../../support/sql.ts';
 
 const stack = sharedStack({ facades: 0 });
 const merchants = sharedClient(stack, MerchantService, 'operator');
@@ -61,10 +62,9 @@ describe('merchants', () => {
 
   test('are created once when two operators create the same lost merchant at once', async () => {
     const client = await connectToDatabase(stack.databaseUrl);
-    const { rows } = await client.query<{ id: string }>(
-      `insert into core.recoveries (id, cause, lost_from, lost_until, stream, closed, merchants_accepted_by, finished_at)
-       values (gen_random_uuid(), 'OPERATOR', now() - interval '1 hour', now(), 'LOST', '{}', 'an operator', now()) returning id`,
-    );
+    const { rows } = await client.query<{ id: string }>(`
+      insert into core.recoveries (id, cause, lost_from, lost_until, stream, closed, merchants_accepted_by, finished_at)
+      values (gen_random_uuid(), 'OPERATOR', now() - interval '1 hour', now(), 'LOST', '{}', 'an operator', now()) returning id`);
     try {
       const lost = publicId('mer', v7() as StoredId<'mer'>);
       // Neither sees the other, because both read before one can write.
@@ -73,16 +73,15 @@ describe('merchants', () => {
         ['one', 'other'].map((name) => outcomeOf(merchants.createMerchant({ name, merchantId: lost }))),
       );
       await waitUntil('both are about to write', async () => {
-        const waiting = await client.query(
-          "select from pg_locks where relation = 'core.merchants'::regclass and not granted",
-        );
+        const waiting = await client.query(`
+          select from pg_locks where relation = 'core.merchants'::regclass and not granted`);
         return waiting.rowCount === 2;
       });
       await client.query('commit');
 
       expect((await both).sort()).toEqual(['MERCHANT_NOT_LOST', 'done']);
     } finally {
-      await client.query('delete from core.recoveries where id = $1', [rows[0]?.id]);
+      await client.query(sql`delete from core.recoveries where id = ${rows[0]?.id}`);
       await client.end();
     }
   });
@@ -206,10 +205,10 @@ describe('API keys', () => {
     const { apiKey: successor } = await apiKeys.rotateApiKey({ ...names, overlap: { seconds: 0n } });
     await queryOnce(
       stack.databaseUrl,
-      `insert into core.api_keys (merchant_id, id, environment, prefix, key_hash, label, created_at, revoked_at)
-       select merchant_id, uuidv7(), environment, prefix, sha256(uuidv7()::text::bytea), 'revoked', now(), now()
-       from core.api_keys, generate_series(1, 500) where id = $1`,
-      [uuidOfId(apiKey?.apiKeyId ?? '')],
+      sql`
+        insert into core.api_keys (merchant_id, id, environment, prefix, key_hash, label, created_at, revoked_at)
+        select merchant_id, uuidv7(), environment, prefix, sha256(uuidv7()::text::bytea), 'revoked', now(), now()
+        from core.api_keys, generate_series(1, 500) where id = ${uuidOfId(apiKey?.apiKeyId ?? '')}`,
     );
 
     const { apiKeys: keys } = await apiKeys.listApiKeys({ merchantId, environment: Environment.SANDBOX });
@@ -364,9 +363,9 @@ describe('a merchant is updated', () => {
     const refused = Object.keys((await failureOf(change())).issues);
     await queryOnce(
       stack.databaseUrl,
-      `update core.merchants set production_payment_options = '{walletz_ussd}', currencies = '{JPY}', largest_amounts = '{"JPY": "1"}',
-         refund_role_limits = '{"DEVELOPER": {"JPY": "100"}}' where id = $1`,
-      [uuidOfId(merchantId)],
+      sql`
+        update core.merchants set production_payment_options = '{walletz_ussd}', currencies = '{JPY}', largest_amounts = '{"JPY": "1"}',
+          refund_role_limits = '{"DEVELOPER": {"JPY": "100"}}' where id = ${uuidOfId(merchantId)}`,
     );
 
     const { merchant } = await change();

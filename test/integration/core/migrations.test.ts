@@ -16,6 +16,7 @@ import { CheckFinding } from '../../../src/gen/gatehouse/v1/diagnostics_service_
 import { checksOfCore } from './doctor-checks.ts';
 import { connectToDatabase, queryOnce } from '../../support/database-connections.ts';
 import { keptLog } from '../../support/kept-log.ts';
+import { sql } from '../../support/sql.ts';
 import { insertAttempt, insertMerchant, insertOrder } from './stored-rows.ts';
 
 const open = (url: string): Promise<Database> => openCoreDatabase('migrations test', url, 2);
@@ -38,9 +39,8 @@ async function withDatabase(
 }
 
 async function applied({ pool }: Database): Promise<{ name: string; executed_at: unknown }[]> {
-  const { rows } = await pool.query<{ name: string; executed_at: unknown }>(
-    'select name, executed_at from core.migrations order by id',
-  );
+  const { rows } = await pool.query<{ name: string; executed_at: unknown }>(`
+    select name, executed_at from core.migrations order by id`);
   return rows;
 }
 
@@ -112,9 +112,8 @@ describe('migrating', () => {
 
     const migrated = waiter.migrate();
     await waitUntil('it says that it waits', () => log.length > 0);
-    const { rows: queue } = await client.query(
-      "select 1 from pg_stat_activity where application_name = 'migrations waiter' and wait_event_type = 'Lock'",
-    );
+    const { rows: queue } = await client.query(`select 1 from pg_stat_activity
+      where application_name = 'migrations waiter' and wait_event_type = 'Lock'`);
     await client.query('select pg_advisory_unlock(2)');
     await migrated;
 
@@ -134,10 +133,9 @@ describe('migrating', () => {
 
     // The session that held it is closed without waiting, so the server may still hold the lock.
     await waitUntil('the lock is free', async () => {
-      const { rowCount } = await database.pool.query(
-        `select 1 from pg_locks l join pg_database d on d.oid = l.database
-         where l.locktype = 'advisory' and d.datname = current_database()`,
-      );
+      const { rowCount } = await database.pool.query(`
+        select 1 from pg_locks l join pg_database d on d.oid = l.database
+        where l.locktype = 'advisory' and d.datname = current_database()`);
       return rowCount === 0;
     });
     const { rows: settings } = await database.pool.query('show statement_timeout');
@@ -160,11 +158,10 @@ describe('migrating', () => {
       const migrating = migrateWhenReachable(database, logger);
       await waitUntil('it has waited for the lock', () => log.length > 0);
       const [waiting] = await waitUntil('it waits again', async () => {
-        const { rows } = await payment.query<{ stops_requests: boolean }>(
-          `select exists (select from pg_locks l where l.pid = w.pid and l.granted and l.mode = 'AccessExclusiveLock'
-             and l.relation = 'core.merchants'::regclass) as stops_requests
-           from pg_locks w where not w.granted and w.relation = 'core.order_events'::regclass`,
-        );
+        const { rows } = await payment.query<{ stops_requests: boolean }>(`
+          select exists (select from pg_locks l where l.pid = w.pid and l.granted and l.mode = 'AccessExclusiveLock'
+            and l.relation = 'core.merchants'::regclass) as stops_requests
+          from pg_locks w where not w.granted and w.relation = 'core.order_events'::regclass`);
         return rows.length > 0 && rows;
       });
       // Every request reads its merchant, within two seconds.
@@ -240,13 +237,12 @@ test('a reversal from before reversals had ids keeps the id that its wallet know
       await insertDeclined(client);
       await client.query('alter table core.stray_payments drop column reversal_id');
       await client.query(`delete from core.migrations where name = '004-reversals'`);
-      await client.query(
-        `insert into core.stray_payments (merchant_id, id, environment, order_id, payment_attempt_id, payment_option,
-         provider_transaction_id, amount, currency, kind, status, detail, tries, maybe_sent, due_at, created_at, updated_at)
-       select merchant_id, $1, environment, order_id, id, payment_option, 't-1', '1', 'ETB', 'LATE', 'REVERSAL_DUE', '', 1,
-         true, now(), now(), now() from core.payment_attempts`,
-        [v7()],
-      );
+      await client.query(sql`
+        insert into core.stray_payments (merchant_id, id, environment, order_id, payment_attempt_id, payment_option,
+          provider_transaction_id, amount, currency, kind, status, detail, tries, maybe_sent, due_at, created_at, updated_at)
+        select merchant_id, ${v7()}, environment, order_id, id, payment_option, 't-1', '1', 'ETB', 'LATE',
+          'REVERSAL_DUE', '', 1,
+          true, now(), now(), now() from core.payment_attempts`);
 
       await database.migrate();
 
@@ -316,10 +312,8 @@ describe('the schema', () => {
       },
     ],
   ])('has only indexes of the busy table %s that something needs', async (table, needed) => {
-    const { rows } = await client.query<{ name: string }>(
-      `select indexname as name from pg_indexes where schemaname = 'core' and tablename = $1`,
-      [table],
-    );
+    const { rows } = await client.query<{ name: string }>(sql`
+      select indexname as name from pg_indexes where schemaname = 'core' and tablename = ${table}`);
 
     expect(rows.map(({ name }) => name).filter((name) => !(name in needed))).toEqual([]);
   });
@@ -327,10 +321,8 @@ describe('the schema', () => {
   test.each(['orders', 'payment_attempts'])(
     'lets %s be vacuumed long before a fifth of it is dead',
     async (table) => {
-      const { rows } = await client.query<{ options: string[] }>(
-        `select reloptions as options from pg_class where oid = ('core.' || $1)::regclass`,
-        [table],
-      );
+      const { rows } = await client.query<{ options: string[] }>(sql`
+        select reloptions as options from pg_class where oid = ('core.' || ${table})::regclass`);
 
       expect(rows[0]?.options).toContain('autovacuum_vacuum_scale_factor=0.02');
     },
@@ -350,12 +342,11 @@ describe('the schema', () => {
       }),
     );
 
-    const { rows } = await client.query<{ described: string }>(
-      `select concat(c.relname, '.', a.attname, ' ', format_type(a.atttypid, a.atttypmod), ' ',
-         case when a.attnotnull then 'not null' else 'null' end) as described
-       from pg_attribute a join pg_class c on c.oid = a.attrelid
-       where c.relnamespace = 'core'::regnamespace and c.relkind in ('r', 'p') and a.attnum > 0 and not a.attisdropped`,
-    );
+    const { rows } = await client.query<{ described: string }>(`
+      select concat(c.relname, '.', a.attname, ' ', format_type(a.atttypid, a.atttypmod), ' ',
+        case when a.attnotnull then 'not null' else 'null' end) as described
+      from pg_attribute a join pg_class c on c.oid = a.attrelid
+      where c.relnamespace = 'core'::regnamespace and c.relkind in ('r', 'p') and a.attnum > 0 and not a.attisdropped`);
 
     const actual = new Set(rows.map(({ described }) => described));
     expect(mapped.length).toBeGreaterThan(60);

@@ -15,6 +15,7 @@ import { openCountedDatabase } from '../../support/counted-database.ts';
 import type { CountedDatabase } from '../../support/counted-database.ts';
 import { oneWalk, orderFilter } from '../../support/order-filter.ts';
 import { seedOrders } from '../../support/seed-orders.ts';
+import { sql } from '../../support/sql.ts';
 
 // The blocks that PostgreSQL reads for a search, which do not depend on the load of the machine. The bounds hold for
 // every search.
@@ -40,29 +41,23 @@ afterAll(() => orders.close());
 /** Among 500 merchants: the oldest orders of one are links, and its very oldest is paid from another phone. */
 async function addNeedles(): Promise<void> {
   const { client } = orders;
-  await client.query(
-    `insert into core.merchants (id, name, status, production_activated, session_lifetime_seconds, created_at, updated_at)
-     select case when n = 7 then $1::uuid else gen_random_uuid() end, 'Shop ' || n, 'ACTIVE', false, 1800, now(), now()
-     from generate_series(1, 500) n`,
-    [stored],
-  );
-  await client.query(
-    `update core.orders set payment_type = 'LINK' where merchant_id = $1 and order_number = any($2)`,
-    [stored, [0, 1, 2, 3, 4].map(name)],
-  );
-  await client.query(
-    `with attempt as (
-       insert into core.payment_attempts
-         (merchant_id, environment, order_id, id, status, payment_option, phone, created_at, updated_at, provider_transaction_id)
-       select merchant_id, environment, id, gen_random_uuid(), 'SUCCEEDED', 'walleta_ussd', '+251955000001', created_at,
-         created_at, 'TXN-1'
-       from core.orders where merchant_id = $1 and order_number = $2
-       returning merchant_id, order_id, id
-     )
-     update core.orders o set latest_attempt_id = attempt.id from attempt
-     where o.merchant_id = attempt.merchant_id and o.id = attempt.order_id`,
-    [stored, name(0)],
-  );
+  await client.query(sql`
+    insert into core.merchants (id, name, status, production_activated, session_lifetime_seconds, created_at, updated_at)
+    select case when n = 7 then ${stored}::uuid else gen_random_uuid() end, 'Shop ' || n, 'ACTIVE', false,
+      1800, now(), now()
+    from generate_series(1, 500) n`);
+  await client.query(sql`update core.orders set payment_type = 'LINK'
+    where merchant_id = ${stored} and order_number = any(${[0, 1, 2, 3, 4].map(name)})`);
+  await client.query(sql`with attempt as (
+      insert into core.payment_attempts
+        (merchant_id, environment, order_id, id, status, payment_option, phone, created_at, updated_at, provider_transaction_id)
+      select merchant_id, environment, id, gen_random_uuid(), 'SUCCEEDED', 'walleta_ussd', '+251955000001', created_at,
+        created_at, 'TXN-1'
+      from core.orders where merchant_id = ${stored} and order_number = ${name(0)}
+      returning merchant_id, order_id, id
+    )
+    update core.orders o set latest_attempt_id = attempt.id from attempt
+    where o.merchant_id = attempt.merchant_id and o.id = attempt.order_id`);
   await client.query('vacuum analyze core.orders, core.merchants, core.payment_attempts');
 }
 
@@ -141,7 +136,7 @@ test('a call repeats no order when others are registered while it searches', asy
   const searchOf = createSearchOrders({ pool }, { ...searchBounds, monotonicMs: () => 0 });
 
   const { orders: found } = await searchOf(orderFilter(merchantId, { ...rare, limit: 60 }));
-  await client.query('delete from core.orders where merchant_id = $1 and order_number = id::text', [stored]);
+  await client.query(sql`delete from core.orders where merchant_id = ${stored} and order_number = id::text`);
 
   expect(found.map(({ orderNumber }) => orderNumber)).toEqual(rarely(1_000).slice(0, 60));
 });
@@ -240,12 +235,11 @@ test('a phone’s orders over all merchants are read page by page', async () => 
 test('a search of the request log without matches reads a bounded part of it in each call', async () => {
   const { client, database, counted } = orders;
   const logged = 60_000;
-  await client.query(
-    `insert into core.api_requests (merchant_id, environment, id, api_key_id, request_id, endpoint, method, path, status, reason,
-       duration_micros, order_number, request_body, response_body)
-     select $1, 'SANDBOX', uuidv7(), uuidv7(), n, 'REGISTER', 'POST', '/', 200, '', 1, '', '', '' from generate_series(1, $2::int) n`,
-    [stored, logged],
-  );
+  await client.query(sql`
+    insert into core.api_requests (merchant_id, environment, id, api_key_id, request_id, endpoint, method, path, status, reason,
+      duration_micros, order_number, request_body, response_body)
+    select ${stored}, 'SANDBOX', uuidv7(), uuidv7(), n, 'REGISTER', 'POST', '/', 200, '', 1, '', '', ''
+    from generate_series(1, ${logged}::int) n`);
   await client.query('vacuum analyze core.api_requests');
   const { list } = createRequestLogStore({
     database,

@@ -7,6 +7,7 @@ import type { MoneyDay } from '../../../src/gen/gatehouse/v1/reconciliation_serv
 import { storedId } from '../../support/ids.ts';
 import { sharedStack, sharedCoreDatabase } from '../../support/shared-stack.ts';
 import { wrongFields } from '../../support/rpc-failure.ts';
+import { sql } from '../../support/sql.ts';
 import { at, completed, paymentEntry, sharedReconciliationDesk, walletA } from './reconciliation-desk.ts';
 import type { Entry } from './reconciliation-desk.ts';
 import { Environment } from '../../../src/gen/gatehouse/v1/order_pb.js';
@@ -39,17 +40,14 @@ test('the statement of a day equals payments and stray payments minus returned m
   const refunded = await desk.payment(merchantId, completed('b-2'));
   const stray = await desk.payment(merchantId, completed('b-3', '99.00'));
   await desk.payment(otherId, completed('b-4'));
-  await desk.database.query(
-    `update core.stray_payments set status = 'REVERSED', due_at = null where id = $1`,
-    [storedId('stp', stray.strayPaymentId)],
-  );
-  await desk.database.query(
-    `insert into core.refunds (merchant_id, id, environment, refund_number, order_id, order_number, payment_attempt_id, payment_option,
-       provider_transaction_id, amount_minor_units, amount_given, currency, reason, requested_by, status, detail, tries, maybe_sent, created_at, updated_at)
-     select merchant_id, gen_random_uuid(), environment, 'R', order_id, 'R', id, payment_option, provider_transaction_id, 4050, true, 'ETB', '', 'writer',
-       'REVERSED', '', 1, true, now(), now() from core.payment_attempts where id = $1`,
-    [storedId('pat', refunded.attemptId)],
-  );
+  await desk.database.query(sql`update core.stray_payments set status = 'REVERSED', due_at = null
+    where id = ${storedId('stp', stray.strayPaymentId)}`);
+  await desk.database.query(sql`
+    insert into core.refunds (merchant_id, id, environment, refund_number, order_id, order_number, payment_attempt_id, payment_option,
+      provider_transaction_id, amount_minor_units, amount_given, currency, reason, requested_by, status, detail, tries, maybe_sent, created_at, updated_at)
+    select merchant_id, gen_random_uuid(), environment, 'R', order_id, 'R', id, payment_option, provider_transaction_id, 4050, true, 'ETB', '', 'writer',
+      'REVERSED', '', 1, true, now(), now() from core.payment_attempts
+    where id = ${storedId('pat', refunded.attemptId)}`);
   for (const id of [merchantId, otherId]) await desk.moveTo(id, day);
   const whole = [
     inStatement('b-1'),
@@ -98,12 +96,11 @@ test('the statement of a day equals payments and stray payments minus returned m
     [otherId]: '-10.5',
     '': '7',
   });
-  await desk.database.query(
-    `insert into core.money_days (environment, wallet, day, merchant_id, currency, reconciliation_id, statement_in, statement_out,
-       completed, strays, reversals, refunds)
-     select 'SANDBOX', 'walleta', (now() at time zone 'UTC')::date - days, gen_random_uuid(), 'ETB', gen_random_uuid(), money, 0, 0, 0, 0, 0
-     from (values (0, 1), (31, 1), (3, 0)) d(days, money)`,
-  );
+  await desk.database.query(`
+    insert into core.money_days (environment, wallet, day, merchant_id, currency, reconciliation_id, statement_in, statement_out,
+      completed, strays, reversals, refunds)
+    select 'SANDBOX', 'walleta', (now() at time zone 'UTC')::date - days, gen_random_uuid(), 'ETB', gen_random_uuid(), money, 0, 0, 0, 0, 0
+    from (values (0, 1), (31, 1), (3, 0)) d(days, money)`);
   const metrics = await (await fetch(`${stack.connectUrl}/metrics`)).text();
   // The running day, older days, and those without a difference do not count.
   expect(metrics).toMatch(/^gatehouse_money_days_unbalanced\{environment="sandbox",wallet="walleta"\} 3$/m);
@@ -159,13 +156,12 @@ test('a day whose statement the wallet refuses is listed with its answer, until 
 });
 
 test('balances come in pages, and a token continues only its own list', async () => {
-  await desk.database.query(
-    `insert into core.money_days (environment, wallet, day, merchant_id, currency, reconciliation_id, statement_in, statement_out,
-       completed, strays, reversals, refunds)
-     select environment::core.environment, 'walleta', day::date, gen_random_uuid(), currency, gen_random_uuid(), 1, 0, 1, 0, 0, 0
-     from unnest(array['SANDBOX', 'PRODUCTION']) environment, unnest(array['ETB', 'USD']) currency,
-       unnest(array['2020-02-01', '2020-02-02']) day, generate_series(1, 3)`,
-  );
+  await desk.database.query(`
+    insert into core.money_days (environment, wallet, day, merchant_id, currency, reconciliation_id, statement_in, statement_out,
+      completed, strays, reversals, refunds)
+    select environment::core.environment, 'walleta', day::date, gen_random_uuid(), currency, gen_random_uuid(), 1, 0, 1, 0, 0, 0
+    from unnest(array['SANDBOX', 'PRODUCTION']) environment, unnest(array['ETB', 'USD']) currency,
+      unnest(array['2020-02-01', '2020-02-02']) day, generate_series(1, 3)`);
   const nameOf = ({ date, merchantId: id, currency }: MoneyDay) => `${date} ${id} ${currency}`;
   const { days } = await desk.reader.listMoneyDays({ pageSize: 500 });
   const all = days.filter(({ date }) => date < '2020-03-01').map(nameOf);
@@ -212,9 +208,9 @@ const scheduleAt = (time: string): Promise<number> => scheduleReconciliations(pa
 const keepAt = (time: string): Promise<number> => keepBalances({ ...partsAt(time), balanceMinutes: 60 });
 
 async function scheduled(): Promise<string[]> {
-  const { rows } = await desk.database.query<{ text: string }>(
-    "select concat_ws(' ', wallet, environment, day) as text from core.reconciliations where scheduled order by day",
-  );
+  const { rows } = await desk.database.query<{ text: string }>(`
+    select concat_ws(' ', wallet, environment, day) as text from core.reconciliations where scheduled
+    order by day`);
   return rows.map(({ text }) => text);
 }
 
@@ -267,27 +263,23 @@ describe('every past day', () => {
 
 /** The runs that compute balances, by day, with their status. */
 async function kept(): Promise<string[]> {
-  const { rows } = await desk.database.query<{ text: string }>(
-    "select concat_ws(' ', wallet, environment, day, status) as text from core.reconciliations where not scheduled and started_by = 'core' order by id",
-  );
+  const { rows } = await desk.database.query<{ text: string }>(`
+    select concat_ws(' ', wallet, environment, day, status) as text from core.reconciliations
+    where not scheduled and started_by = 'core' order by id`);
   return rows.map(({ text }) => text);
 }
 
 /** Ends the waiting runs as if the statement had been read at this time, with this difference. */
 async function complete(time: string, difference: number): Promise<void> {
-  const { rows } = await desk.database.query<{ id: string }>(
-    `update core.reconciliations set status = 'COMPLETED', due_at = null, created_at = $1 where status = 'WAITING' returning id`,
-    [time],
-  );
+  const { rows } = await desk.database.query<{ id: string }>(sql`update core.reconciliations
+    set status = 'COMPLETED', due_at = null, created_at = ${time} where status = 'WAITING' returning id`);
   for (const { id } of rows)
-    await desk.database.query(
-      `insert into core.money_days (environment, wallet, day, merchant_id, currency, reconciliation_id, statement_in, statement_out,
-         completed, strays, reversals, refunds)
-       select environment, wallet, day, '00000000-0000-0000-0000-000000000000', 'ETB', id, $2, 0, 0, 0, 0, 0
-       from core.reconciliations where id = $1
-       on conflict (environment, wallet, day, merchant_id, currency) do update set statement_in = excluded.statement_in`,
-      [id, difference],
-    );
+    await desk.database.query(sql`
+      insert into core.money_days (environment, wallet, day, merchant_id, currency, reconciliation_id, statement_in, statement_out,
+        completed, strays, reversals, refunds)
+      select environment, wallet, day, '00000000-0000-0000-0000-000000000000', 'ETB', id, ${difference}, 0, 0, 0, 0, 0
+      from core.reconciliations where id = ${id}
+      on conflict (environment, wallet, day, merchant_id, currency) do update set statement_in = excluded.statement_in`);
 }
 
 describe('the balance of a running day', () => {
@@ -371,9 +363,8 @@ describe('the balance of a running day', () => {
 
     test('is compared again after a failure only while the statement contains the day', async () => {
       const fail = () =>
-        desk.database.query(
-          "update core.reconciliations set status = 'FAILED', due_at = null, updated_at = '2026-03-11T02:00:00Z'",
-        );
+        desk.database.query(`update core.reconciliations
+          set status = 'FAILED', due_at = null, updated_at = '2026-03-11T02:00:00Z'`);
       await payOn('2026-03-10');
       await scheduleAt('2026-03-11T01:00:00Z');
       await fail();
@@ -420,17 +411,14 @@ describe('the balance of a running day', () => {
 
 /** Ends the waiting run of wallet A's day as if all tries had failed at this time. */
 const fail = (time: string) =>
-  desk.database.query(
-    `update core.reconciliations set status = 'FAILED', due_at = null, detail = 'HTTP 403', updated_at = $1
-     where status = 'WAITING' and wallet = 'walleta' and day = '2026-03-10'`,
-    [time],
-  );
+  desk.database.query(sql`
+    update core.reconciliations set status = 'FAILED', due_at = null, detail = 'HTTP 403', updated_at = ${time}
+    where status = 'WAITING' and wallet = 'walleta' and day = '2026-03-10'`);
 
 describe('a day whose statement cannot be read', () => {
   const runs = async (): Promise<number> => {
-    const { rows } = await desk.database.query<{ n: number }>(
-      "select count(*)::int as n from core.reconciliations where wallet = 'walleta' and day = '2026-03-10'",
-    );
+    const { rows } = await desk.database.query<{ n: number }>(`
+      select count(*)::int as n from core.reconciliations where wallet = 'walleta' and day = '2026-03-10'`);
     return rows[0]?.n ?? 0;
   };
 
@@ -516,14 +504,12 @@ describe('a day without a final balance', () => {
 
   test('of a wallet without statements is listed as such, and a day without money is not', async () => {
     await payOn('2026-03-10');
-    await desk.database.query(
-      "update core.payment_attempts set payment_option = 'nostatement_ussd' where updated_at = '2026-03-10T12:00:00Z'",
-    );
+    await desk.database.query(`update core.payment_attempts set payment_option = 'nostatement_ussd'
+      where updated_at = '2026-03-10T12:00:00Z'`);
 
     expect(await missingAt('2026-03-12T12:00:00Z')).toEqual(['2026-03-10 nostatement no statement']);
-    await desk.database.query(
-      `update core.payment_attempts set wallet_account_id = gen_random_uuid() where updated_at = '2026-03-10T12:00:00Z'`,
-    );
+    await desk.database.query(`update core.payment_attempts set wallet_account_id = gen_random_uuid()
+      where updated_at = '2026-03-10T12:00:00Z'`);
     expect(await missingAt('2026-03-12T12:00:00Z')).toEqual([]);
   });
 });

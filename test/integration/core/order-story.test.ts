@@ -17,6 +17,7 @@ import { failureOf, wrongFields } from '../../support/rpc-failure.ts';
 import { outcomes, transactionOf, sharedPaymentDesk } from './payment-desk.ts';
 import type { HostedOrder, Outcome, Payment } from './payment-desk.ts';
 import { sharedStack, sharedCoreDatabase } from '../../support/shared-stack.ts';
+import { sql } from '../../support/sql.ts';
 
 let merchantId: string;
 
@@ -101,16 +102,13 @@ test('an order with many stray payments waits for the oldest that is not returne
   const order = await desk.registerHosted({ merchantId });
   await pay(order, outcomes.completed('t-1', '99.00'), []);
   const [{ strayPaymentId } = { strayPaymentId: '' }] = await desk.strays(merchantId);
-  await desk.query(
-    `insert into core.stray_payments
-     select (jsonb_populate_record(s, jsonb_build_object(
-       'id', newer.id, 'reversal_id', newer.id, 'provider_transaction_id', newer.id, 'due_at', null,
-       'status', case n when 201 then 'REVERSAL_REFUSED' else 'REVERSED' end
-     ))).* from core.stray_payments s, generate_series(1, 201) n,
-       overlay(s.id::text placing lpad(to_hex(n), 8, 'f') from 1) newer (id)
-     where s.id = $1`,
-    [storedId('stp', strayPaymentId)],
-  );
+  await desk.query(sql`insert into core.stray_payments
+    select (jsonb_populate_record(s, jsonb_build_object(
+      'id', newer.id, 'reversal_id', newer.id, 'provider_transaction_id', newer.id, 'due_at', null,
+      'status', case n when 201 then 'REVERSAL_REFUSED' else 'REVERSED' end
+    ))).* from core.stray_payments s, generate_series(1, 201) n,
+      overlay(s.id::text placing lpad(to_hex(n), 8, 'f') from 1) newer (id)
+    where s.id = ${storedId('stp', strayPaymentId)}`);
 
   const { explanation: explained } = await stack
     .client(OrderStoryService, 'reader')
@@ -181,13 +179,11 @@ test('an order with very many events keeps the first and the latest, all attempt
   const paid = await pay(order, outcomes.completed('t-many'), []);
   const { pool } = database;
   const id = storedId('ord', order.orderId);
-  await pool.query(
-    `insert into core.order_events (merchant_id, environment, order_id, sequence, id, type, occurred_at, payload)
-     select merchant_id, environment, order_id, sequence + n, gen_random_uuid(), type, occurred_at, payload
-     from core.order_events, generate_series(1, 600) n where order_id = $1 and sequence = 3`,
-    [id],
-  );
-  await pool.query('update core.orders set last_event_sequence = 603 where id = $1', [id]);
+  await pool.query(sql`
+    insert into core.order_events (merchant_id, environment, order_id, sequence, id, type, occurred_at, payload)
+    select merchant_id, environment, order_id, sequence + n, gen_random_uuid(), type, occurred_at, payload
+    from core.order_events, generate_series(1, 600) n where order_id = ${id} and sequence = 3`);
+  await pool.query(sql`update core.orders set last_event_sequence = 603 where id = ${id}`);
 
   const { events, paymentAttempts, incomplete } = await storyOf(order);
 
@@ -212,7 +208,7 @@ test('an order with few and large events keeps the latest', async () => {
      from core.order_events, generate_series(4, 98) n where order_id = $1 and sequence = 3`,
     [id],
   );
-  await pool.query('update core.orders set last_event_sequence = 98 where id = $1', [id]);
+  await pool.query(sql`update core.orders set last_event_sequence = 98 where id = ${id}`);
 
   const { events, incomplete } = await storyOf(order);
 

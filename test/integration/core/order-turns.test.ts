@@ -13,6 +13,7 @@ import type { LockOrder } from '../../../src/core/payments/changes/read-order.ts
 import { publicId, storedId } from '../../support/ids.ts';
 import { sharedCoreDatabase, sharedStack } from '../../support/shared-stack.ts';
 import { waitUntil } from '../../support/wait-until.ts';
+import { sql } from '../../support/sql.ts';
 import { outcomes, sharedPaymentDesk } from './payment-desk.ts';
 import type { Outcome } from './payment-desk.ts';
 
@@ -38,9 +39,8 @@ async function takeTurns(lock: LockOrder): Promise<bigint[]> {
   await waitUntil('the first has the lock', () => turns.length === 1);
   const others = Array.from({ length: waiting }, () => change(Promise.resolve()));
   await waitUntil('the others wait', async () => {
-    const [{ count }] = (await desk.query<{ count: number }>(
-      `select count(*)::int from pg_stat_activity where application_name = 'turns' and wait_event_type = 'Lock'`,
-    )) as [{ count: number }];
+    const [{ count }] = (await desk.query<{ count: number }>(`select count(*)::int from pg_stat_activity
+      where application_name = 'turns' and wait_event_type = 'Lock'`)) as [{ count: number }];
     return count === waiting;
   });
   release(undefined);
@@ -71,12 +71,9 @@ test('a transaction that locks many orders has a later id than each that changed
   const { id: merchantId } = await stack.createMerchant();
   const first = await desk.registerHosted({ merchantId, orderNumber: 'D-0' });
   // So many orders that the statement takes tens of milliseconds.
-  const copies = await desk.query<{ id: string }>(
-    `insert into core.orders
-     select (jsonb_populate_record(o, jsonb_build_object('id', gen_random_uuid(), 'order_number', 'D-' || i))).*
-     from core.orders o, generate_series(1, 2000) i where o.id = $1 returning id`,
-    [storedId('ord', first.orderId)],
-  );
+  const copies = await desk.query<{ id: string }>(sql`insert into core.orders
+    select (jsonb_populate_record(o, jsonb_build_object('id', gen_random_uuid(), 'order_number', 'D-' || i))).*
+    from core.orders o, generate_series(1, 2000) i where o.id = ${storedId('ord', first.orderId)} returning id`);
   const names = copies.map(({ id }) => ({
     merchantId: publicId('mer', storedId('mer', merchantId)),
     environment: 'SANDBOX' as const,

@@ -27,6 +27,7 @@ import { deriveKey } from '../../../src/main/derive-key.ts';
 import { directPayment, orderNamed } from '../../support/order-requests.ts';
 import { storedId } from '../../support/ids.ts';
 import { waitUntil } from '../../support/wait-until.ts';
+import { sql } from '../../support/sql.ts';
 import { outcomes, sharedPaymentDesk } from './payment-desk.ts';
 
 const environment = Environment.SANDBOX;
@@ -199,7 +200,7 @@ test('a refund that is not sent waits longer than a minute at an own account, an
   await useAccount(merchantId, '3002');
   const unsentElsewhere = await refundOf('U-3');
   const all = [unsent, sent, unsentElsewhere].map((id) => storedId('rfd', id));
-  await money.query('update core.refunds set tries = 7 where id = any($1)', [all]);
+  await money.query(sql`update core.refunds set tries = 7 where id = any(${all})`);
   const dueRefunds = async () => (await money.leaseRefunds()).map(({ refund }) => refund?.refundId);
 
   for (const leased of await money.leaseRefunds()) {
@@ -207,10 +208,8 @@ test('a refund that is not sent waits longer than a minute at an own account, an
     await money.recordRefund(leased, { case: 'pending', value: { detail: 'no token', notSent } });
   }
 
-  const { rows } = await desk.database.query(
-    "select count(*)::int as waiting from core.refunds where id = any($1) and due_at > now() + interval '30 minutes'",
-    [all],
-  );
+  const { rows } = await desk.database.query(sql`select count(*)::int as waiting from core.refunds
+    where id = any(${all}) and due_at > now() + interval '30 minutes'`);
   expect(rows).toEqual([{ waiting: 3 }]);
   await worker.recordWalletAccountCheck({ merchantId, walletAccountId, check: WalletAccountCheck.REFUSED });
   expect(await dueRefunds()).toEqual([]);
@@ -233,9 +232,8 @@ test.each([
       wallets: [{ ...wallet, id: 'walleta', reconcile: reconciled }],
     });
     const runs = async (): Promise<string[]> => {
-      const { rows } = await desk.database.query<{ text: string }>(
-        "select concat_ws(' ', wallet, day) as text from core.reconciliations order by wallet, day",
-      );
+      const { rows } = await desk.database.query<{ text: string }>(`
+        select concat_ws(' ', wallet, day) as text from core.reconciliations order by wallet, day`);
       return rows.map(({ text }) => text);
     };
     const missing = async (reconciled: boolean): Promise<string[]> => {
@@ -318,9 +316,9 @@ async function leaseOf(paymentAttemptId: string) {
   return leases.get(paymentAttemptId);
 }
 const unclaimed = async (): Promise<string[]> => {
-  const { rows } = await desk.database.query<{ text: string }>(
-    "select concat_ws(' | ', wallet, payee, request_id) as text from core.unclaimed_payments where claimed_at is null order by 1",
-  );
+  const { rows } = await desk.database.query<{ text: string }>(`
+    select concat_ws(' | ', wallet, payee, request_id) as text from core.unclaimed_payments
+    where claimed_at is null order by 1`);
   return rows.map(({ text }) => text);
 };
 
@@ -391,10 +389,8 @@ test('money of an undecided payment at another payee account of its merchant mov
   const paid = await pay(merchantId, 'M-1');
   await leaseOf(paid);
   const accountOf = async () => {
-    const { rows } = await desk.database.query<{ account: string | null }>(
-      'select wallet_account_id as account from core.payment_attempts where id = $1',
-      [storedId('pat', paid)],
-    );
+    const { rows } = await desk.database.query<{ account: string | null }>(sql`
+      select wallet_account_id as account from core.payment_attempts where id = ${storedId('pat', paid)}`);
     return rows[0]?.account;
   };
 
@@ -431,19 +427,17 @@ test('a payment that was not sent at the time of the backup may have been sent s
 
   await recoveries.beginRecovery({ backupTime: at(noon.toISOString()) });
 
-  const { rows } = await desk.database.query<{ id: string; account: string | null; sent: boolean }>(
-    'select id, wallet_account_id as account, maybe_sent as sent from core.payment_attempts where id = any ($1)',
-    [[first, second].map((id) => storedId('pat', id))],
-  );
+  const { rows } = await desk.database.query<{ id: string; account: string | null; sent: boolean }>(sql`
+    select id, wallet_account_id as account, maybe_sent as sent from core.payment_attempts
+    where id = any (${[first, second].map((id) => storedId('pat', id))})`);
   expect(new Map(rows.map((row) => [row.id, [row.account, row.sent]]))).toEqual(
     new Map([
       [storedId('pat', first), [storedId('wac', account), true]],
       [storedId('pat', second), [null, true]],
     ]),
   );
-  const returns = await desk.database.query(
-    `select s.maybe_sent as sent, s.asked_since = r.lost_until as since from core.stray_payments s, core.recoveries r
-     where r.finished_at is null`,
-  );
+  const returns = await desk.database.query(`
+    select s.maybe_sent as sent, s.asked_since = r.lost_until as since from core.stray_payments s, core.recoveries r
+    where r.finished_at is null`);
   expect(returns.rows).toEqual([{ sent: true, since: true }]);
 });

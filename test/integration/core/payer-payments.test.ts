@@ -15,6 +15,7 @@ import { refusalOf } from '../../support/rpc-failure.ts';
 import { sharedClient, sharedCoreDatabase, sharedStack } from '../../support/shared-stack.ts';
 import { walletsOfCoreWithPaybill } from '../../support/simulated-wallets.ts';
 import { waitUntil } from '../../support/wait-until.ts';
+import { sql } from '../../support/sql.ts';
 import { damageRow } from './damaged-row.ts';
 import { outcomes, sharedPaymentDesk, transactionOf } from './payment-desk.ts';
 
@@ -35,9 +36,8 @@ let merchantId: string;
 
 beforeEach(async () => {
   await desk.clear();
-  await desk.query(
-    `update core.payer_payments set status = 'NO_PAYMENT', due_at = null, leased_until = null where due_at is not null`,
-  );
+  await desk.query(`update core.payer_payments set status = 'NO_PAYMENT', due_at = null, leased_until = null
+    where due_at is not null`);
   ({ id: merchantId } = await stack.createMerchant());
 });
 
@@ -63,10 +63,8 @@ const confirm = (payerPaymentId: string, leaseId: string, reference: string, own
   desk.confirmFromMenu(merchantId, payerPaymentId, reference, { leaseId, ...own });
 const statusesOf = async (orderNumber: string): Promise<string[]> =>
   (
-    await desk.query<{ status: string }>(
-      'select o.status::text from core.orders o where o.order_number = $1 order by o.created_at',
-      [orderNumber],
-    )
+    await desk.query<{ status: string }>(sql`
+      select o.status::text from core.orders o where o.order_number = ${orderNumber} order by o.created_at`)
   ).map(({ status }) => status);
 
 describe('a payment that the wallet does not confirm is asked about', () => {
@@ -182,7 +180,7 @@ test('a report keeps out a second payment for 2 minutes, and a cancellation for 
   const hosted = await desk.registerHosted({ merchantId, orderNumber: 'reported' });
   await report('reported');
   const age = (minutes: number) =>
-    desk.query('update core.payer_payments set created_at = now() - make_interval(mins => $1)', [minutes]);
+    desk.query(sql`update core.payer_payments set created_at = now() - make_interval(mins => ${minutes})`);
 
   await age(1);
   expect(await refusalOf(desk.payHosted(hosted))).toBe('PAYMENT_IN_PROGRESS');
@@ -248,11 +246,9 @@ describe('before money moves, a payment is', () => {
 
 describe('at the account of one merchant, money', () => {
   beforeAll(() =>
-    desk.query(
-      `insert into core.merchants (id, name, status, production_activated, session_lifetime_seconds, created_at, updated_at)
-       values ($1, 'Owner', 'ACTIVE', true, 3600, now(), now())`,
-      [storedId('mer', ownerId)],
-    ),
+    desk.query(sql`
+      insert into core.merchants (id, name, status, production_activated, session_lifetime_seconds, created_at, updated_at)
+      values (${storedId('mer', ownerId)}, 'Owner', 'ACTIVE', true, 3600, now(), now())`),
   );
 
   test('pays the order of that merchant, although another merchant has the same order_number', async () => {

@@ -28,9 +28,11 @@ import type {
   RecordReversalOutcomeRequestSchema,
 } from '../../../src/gen/gatehouse/v1/stray_payment_service_pb.js';
 import { directPayment, registration } from '../../support/order-requests.ts';
+import type { Statement } from '../../support/sql.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import { openPool, shared } from '../../support/shared-stack.ts';
 import type { Stack } from '../../support/stack.ts';
+import { sql } from '../../support/sql.ts';
 
 export type Outcome = NonNullable<MessageInitShape<typeof RecordPaymentOutcomeRequestSchema>['outcome']>;
 type RefundOutcome = NonNullable<MessageInitShape<typeof RecordRefundOutcomeRequestSchema>['outcome']>;
@@ -110,8 +112,10 @@ export async function openPaymentDesk(stack: Stack) {
   const environment = Environment.SANDBOX;
   const work = { environment, paymentOptions: ['walleta_ussd'], lease: { seconds: 60n } };
   const database = openPool({ connectionString: stack.databaseUrl, max: 4 });
-  const query = async <R extends pg.QueryResultRow>(sql: string, values: unknown[] = []): Promise<R[]> =>
-    (await database.query<R>(sql, values)).rows;
+  const query = async <R extends pg.QueryResultRow>(
+    statement: string | Statement,
+    values?: unknown[],
+  ): Promise<R[]> => (await database.query<R>(statement, values)).rows;
 
   /** Locks the order, because a change of it that runs at the same time writes all columns of the attempt. */
   const setWork = async ({ attemptId }: Payment, values: string): Promise<void> => {
@@ -187,14 +191,14 @@ export async function openPaymentDesk(stack: Stack) {
     },
     /** Lets every change of an order wait. Returns how to let them continue. */
     holdOrder: ({ orderId }: { readonly orderId: string }) =>
-      holdLocks(stack.databaseUrl, 'select pg_advisory_xact_lock(hashtextextended($1::uuid::text, 0))', [
-        storedId('ord', orderId),
-      ]),
+      holdLocks(
+        stack.databaseUrl,
+        sql`select pg_advisory_xact_lock(hashtextextended(${storedId('ord', orderId)}::uuid::text, 0))`,
+      ),
     /** The number of statements that wait for a lock. */
     async lockWaits(): Promise<number> {
-      const [waiting] = await query<{ count: number }>(
-        `select count(*)::int from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
-      );
+      const [waiting] = await query<{ count: number }>(`select count(*)::int from pg_stat_activity
+        where datname = current_database() and wait_event_type = 'Lock'`);
       return waiting?.count ?? 0;
     },
     async startDirect(own: OfMerchant<typeof StartDirectPaymentRequestSchema>): Promise<Payment> {
@@ -268,10 +272,8 @@ export async function openPaymentDesk(stack: Stack) {
     lapse: (payment: Payment) => setWork(payment, 'due_at = now(), leased_until = now()'),
     /** Ends the order's payment session now. The sweep checks it at once. */
     async endSession({ orderId }: { readonly orderId: string }): Promise<void> {
-      await query(
-        `update core.orders set expires_at = now(), sweep_at = now() where id = $1 and status = 'PENDING'`,
-        [storedId('ord', orderId)],
-      );
+      await query(sql`update core.orders set expires_at = now(), sweep_at = now()
+        where id = ${storedId('ord', orderId)} and status = 'PENDING'`);
     },
     /** Removes due work that other tests have left. */
     async clear(): Promise<void> {
@@ -298,10 +300,8 @@ export async function latestPayment(
   merchantId: string,
   orderNumber: string,
 ): Promise<Payment> {
-  const [order] = await query<{ id: string; attempt: string }>(
-    'select id, latest_attempt_id as attempt from core.orders where order_number = $1',
-    [orderNumber],
-  );
+  const [order] = await query<{ id: string; attempt: string }>(sql`
+    select id, latest_attempt_id as attempt from core.orders where order_number = ${orderNumber}`);
   if (order === undefined) throw new Error(`there is no order ${orderNumber}`);
   return { merchantId, orderId: publicId('ord', order.id), attemptId: publicId('pat', order.attempt) };
 }

@@ -1,6 +1,7 @@
 import { ConnectError } from '@connectrpc/connect';
 import fc from 'fast-check';
 import { storedId } from '../../support/ids.ts';
+import { sql } from '../../support/sql.ts';
 import type { LeasedPaymentAttempt } from '../../../src/gen/gatehouse/v1/payment_attempt_service_pb.js';
 import { outcomes } from './payment-desk.ts';
 import type { HostedOrder, Outcome, PaymentDesk } from './payment-desk.ts';
@@ -74,10 +75,8 @@ export async function play(desk: PaymentDesk, { order, orderNumber, history }: S
       ? desk.payHosted(order, undefined, phone)
       : desk.startDirect({ merchantId: order.merchantId, orderNumber, phone });
   const callback = async (): Promise<void> => {
-    const attempts = await desk.query<{ id: string }>(
-      'select id from core.payment_attempts where order_id = $1',
-      [storedId('ord', order.orderId)],
-    );
+    const attempts = await desk.query<{ id: string }>(sql`
+      select id from core.payment_attempts where order_id = ${storedId('ord', order.orderId)}`);
     await Promise.all(attempts.map(({ id }) => desk.queryNow(order.merchantId, id)));
   };
   const doMove = (move: Move): Promise<unknown> => {

@@ -7,6 +7,7 @@ import { sharedPaymentDesk } from './payment-desk.ts';
 import { anyHistory, play, serve, subjectOf } from './payment-histories.ts';
 import type { Subject } from './payment-histories.ts';
 import { sharedStack } from '../../support/shared-stack.ts';
+import { sql } from '../../support/sql.ts';
 
 // Callbacks, queries, repeats, killed workers, the end of the session, cancellations and further attempts, all
 // concurrent on two cores and one PostgreSQL. The seed decides the steps. Their sequence depends on the machine.
@@ -34,9 +35,8 @@ async function begin(merchantId: string): Promise<Subject[]> {
 async function work(byOrder: ReadonlyMap<string, Subject>, stop: AbortSignal): Promise<string[]> {
   const faults: string[] = [];
   while (!stop.aborted) {
-    await desk.query(
-      'update core.payment_attempts set due_at = now() where due_at > now() and leased_until is null',
-    );
+    await desk.query(`
+      update core.payment_attempts set due_at = now() where due_at > now() and leased_until is null`);
     const leased = await desk.lease();
     const served = leased.map((lease) => {
       const subject = byOrder.get(lease.paymentAttempt?.orderId ?? '');
@@ -54,12 +54,10 @@ async function watch(stop: AbortSignal): Promise<string[]> {
   const faults: string[] = [];
   const ended = new Map<string, string>();
   while (!stop.aborted) {
-    const rows = await desk.query<{ id: string; status: string; open: number }>(
-      `select o.id, o.status,
-         (select count(*)::int from core.payment_attempts a
-          where a.order_id = o.id and a.status in ('REQUESTED', 'SENT', 'UNKNOWN')) as open
-       from core.orders o where o.status <> 'PENDING'`,
-    );
+    const rows = await desk.query<{ id: string; status: string; open: number }>(`select o.id, o.status,
+        (select count(*)::int from core.payment_attempts a
+         where a.order_id = o.id and a.status in ('REQUESTED', 'SENT', 'UNKNOWN')) as open
+      from core.orders o where o.status <> 'PENDING'`);
     for (const { id, status, open } of rows) {
       if (open > 0) faults.push(`order ${id} is ${status} while an attempt is open`);
       const before = ended.get(id);
@@ -74,23 +72,15 @@ async function watch(stop: AbortSignal): Promise<string[]> {
 async function faultsOf({ order, told }: Subject): Promise<string[]> {
   const id = storedId('ord', order.orderId);
   const [[row], attempts, events, strays] = await Promise.all([
-    desk.query<{ status: string; deducted: string; last: number; count: number }>(
-      `select status, deducted_minor_units::text as deducted, last_event_sequence as last, attempt_count as count
-       from core.orders where id = $1`,
-      [id],
-    ),
-    desk.query<{ status: string; txn: string | null }>(
-      'select status, provider_transaction_id as txn from core.payment_attempts where order_id = $1',
-      [id],
-    ),
-    desk.query<{ sequence: number; type: string }>(
-      'select sequence, type from core.order_events where order_id = $1 order by sequence',
-      [id],
-    ),
-    desk.query<{ txn: string }>(
-      'select provider_transaction_id as txn from core.stray_payments where order_id = $1',
-      [id],
-    ),
+    desk.query<{ status: string; deducted: string; last: number; count: number }>(sql`
+      select status, deducted_minor_units::text as deducted, last_event_sequence as last, attempt_count as count
+      from core.orders where id = ${id}`),
+    desk.query<{ status: string; txn: string | null }>(sql`
+      select status, provider_transaction_id as txn from core.payment_attempts where order_id = ${id}`),
+    desk.query<{ sequence: number; type: string }>(sql`
+      select sequence, type from core.order_events where order_id = ${id} order by sequence`),
+    desk.query<{ txn: string }>(sql`
+      select provider_transaction_id as txn from core.stray_payments where order_id = ${id}`),
   ]);
   const faults: string[] = [];
   const must = (holds: boolean, what: string): void => {

@@ -9,6 +9,7 @@ import { damageRow } from './damaged-row.ts';
 import { beginRecovery, endRecoveries, holdRecoveries } from './held-recoveries.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import { sharedStack } from '../../support/shared-stack.ts';
+import { sql } from '../../support/sql.ts';
 import { PaymentAttemptService } from '../../../src/gen/gatehouse/v1/payment_attempt_service_pb.js';
 import type { StrayPaymentStatus } from '../../../src/gen/gatehouse/v1/stray_payment_service_pb.js';
 
@@ -22,10 +23,8 @@ beforeEach(async () => {
 });
 
 const storedAttempt = async ({ attemptId }: Payment) => {
-  const [row] = await desk.query<{ status: string; leases: number; due_at: Date | null }>(
-    'select status, leases, due_at from core.payment_attempts where id = $1',
-    [storedId('pat', attemptId)],
-  );
+  const [row] = await desk.query<{ status: string; leases: number; due_at: Date | null }>(sql`
+    select status, leases, due_at from core.payment_attempts where id = ${storedId('pat', attemptId)}`);
   return row;
 };
 
@@ -95,10 +94,8 @@ describe('leasing an attempt', () => {
     expect(leased.attempts).toHaveLength(1);
     expect(leased.nothingDueFor).toBeUndefined();
     expect(await until()).toBe(2_000);
-    await desk.query(
-      "update core.payment_attempts set due_at = now() + interval '1.9 seconds' where id = $1",
-      [storedId('pat', payment.attemptId)],
-    );
+    await desk.query(sql`update core.payment_attempts set due_at = now() + interval '1.9 seconds'
+      where id = ${storedId('pat', payment.attemptId)}`);
     expect(await until()).toBeLessThanOrEqual(1_900);
   });
 
@@ -171,10 +168,9 @@ describe('leasing an attempt', () => {
     const payment = await desk.startDirect({ merchantId });
     await desk.lease(5n);
 
-    const [row] = await desk.query<{ seconds: number }>(
-      'select extract(epoch from leased_until - now())::float8 as seconds from core.payment_attempts where id = $1',
-      [storedId('pat', payment.attemptId)],
-    );
+    const [row] = await desk.query<{ seconds: number }>(sql`
+      select extract(epoch from leased_until - now())::float8 as seconds from core.payment_attempts
+      where id = ${storedId('pat', payment.attemptId)}`);
     expect(row?.seconds).toBeGreaterThan(0);
     expect(row?.seconds).toBeLessThanOrEqual(5);
   });
@@ -219,9 +215,8 @@ describe('leasing an attempt', () => {
 
 test('an attempt that was not sent in the three minutes of its prompt is never sent, and fails the direct order', async () => {
   const payment = await desk.startDirect({ merchantId });
-  await desk.query('update core.payment_attempts set prompt_until = now() where id = $1', [
-    storedId('pat', payment.attemptId),
-  ]);
+  await desk.query(sql`
+    update core.payment_attempts set prompt_until = now() where id = ${storedId('pat', payment.attemptId)}`);
 
   expect(await desk.lease()).toEqual([]);
 

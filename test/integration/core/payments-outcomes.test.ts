@@ -6,6 +6,7 @@ import { wrongFields } from '../../support/rpc-failure.ts';
 import { outcomes, transactionOf, sharedPaymentDesk } from './payment-desk.ts';
 import type { PaymentDesk, Payment, Outcome } from './payment-desk.ts';
 import { sharedStack } from '../../support/shared-stack.ts';
+import { sql } from '../../support/sql.ts';
 
 let merchantId: string;
 
@@ -188,10 +189,8 @@ describe('of many exchanges with a wallet', () => {
 
     await leavePending(payment, 50, 'q');
     const fifty = await heard(payment);
-    const times = await desk.query(
-      'select count(distinct left(id::text, 13))::int from core.wallet_exchanges where payment_attempt_id = $1',
-      [storedId('pat', payment.attemptId)],
-    );
+    const times = await desk.query(sql`select count(distinct left(id::text, 13))::int
+      from core.wallet_exchanges where payment_attempt_id = ${storedId('pat', payment.attemptId)}`);
     await leavePending(payment, 70, 'later');
 
     expect(fifty).toEqual(Array.from({ length: 50 }, (_, index) => `q-${index}`));

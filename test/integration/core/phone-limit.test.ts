@@ -8,6 +8,7 @@ import { browserSecret, outcomes, sharedPaymentDesk } from './payment-desk.ts';
 import { connectToDatabase, holdLocks } from '../../support/database-connections.ts';
 import { sharedStack } from '../../support/shared-stack.ts';
 import { waitUntil } from '../../support/wait-until.ts';
+import { sql } from '../../support/sql.ts';
 
 let phones = 0;
 
@@ -42,7 +43,7 @@ async function countOutcomes(calls: readonly Promise<unknown>[]): Promise<Record
 
 const e164Of = (phone: string): string => `+251${phone.slice(1)}`;
 const attemptsOn = (phone: string) =>
-  desk.query<{ id: string }>('select id from core.payment_attempts where phone = $1', [e164Of(phone)]);
+  desk.query<{ id: string }>(sql`select id from core.payment_attempts where phone = ${e164Of(phone)}`);
 
 /** Starts a payment that its wallet refuses, so that the phone can be prompted again. */
 async function payAndFail(merchantId: string, orderNumber: string, phone: string): Promise<void> {
@@ -69,9 +70,8 @@ describe('a phone', () => {
   test('is free again when the time to confirm has passed, although the wallet has not decided', async () => {
     const phone = newPhone();
     await desk.startDirect({ merchantId, orderNumber: 'P-1', phone });
-    await desk.query(`update core.payment_attempts set prompt_until = now() where phone = $1`, [
-      e164Of(phone),
-    ]);
+    await desk.query(sql`
+      update core.payment_attempts set prompt_until = now() where phone = ${e164Of(phone)}`);
 
     await desk.startDirect({ merchantId, orderNumber: 'P-2', phone });
   });
@@ -85,11 +85,9 @@ describe('a phone', () => {
     expect(await waitAskedFor(refused)).toBeGreaterThan(180);
     expect(await waitAskedFor(refused)).toBeLessThanOrEqual(720);
 
-    await desk.query(
-      `update core.payment_attempts set created_at = now() - interval '10 minutes' where id =
-         (select id from core.payment_attempts where phone = $1 order by created_at limit 1)`,
-      [e164Of(phone)],
-    );
+    await desk.query(sql`
+      update core.payment_attempts set created_at = now() - interval '10 minutes' where id =
+        (select id from core.payment_attempts where phone = ${e164Of(phone)} order by created_at limit 1)`);
     await desk.startDirect({ merchantId, orderNumber: 'P-7', phone });
   });
 
@@ -124,12 +122,10 @@ describe('in production', () => {
 
   /** Moves the phone's prompts into the past, as if the time had passed. */
   const age = (phone: string, seconds: number) =>
-    desk.query(
-      `update core.payment_attempts
-       set created_at = created_at - $2 * interval '1 second', prompt_until = prompt_until - $2 * interval '1 second'
-       where phone = $1`,
-      [e164Of(phone), seconds],
-    );
+    desk.query(sql`update core.payment_attempts
+      set created_at = created_at - ${seconds} * interval '1 second',
+        prompt_until = prompt_until - ${seconds} * interval '1 second'
+      where phone = ${e164Of(phone)}`);
   const open = (merchantId: string, orderNumber: string) =>
     desk.registerHosted({ merchantId, orderNumber, environment: PRODUCTION });
 
@@ -141,10 +137,9 @@ describe('in production', () => {
       await age(phone, 300);
     };
     await pay(mine, 'before');
-    await desk.query(
-      `update core.payment_attempts set status = 'SUCCEEDED', due_at = null, created_at = now() - interval '30 days' where phone = $1`,
-      [e164Of(phone)],
-    );
+    await desk.query(sql`update core.payment_attempts
+      set status = 'SUCCEEDED', due_at = null, created_at = now() - interval '30 days'
+      where phone = ${e164Of(phone)}`);
     await pay(stranger, 'theirs');
     const { token } = await open(shop!.id, 'page');
     const customer = { browserSecret: browserSecret(), customerNetwork: '192.0.2.1' };
@@ -153,10 +148,8 @@ describe('in production', () => {
 
     await pay(mine, 'again');
 
-    const prompts = await desk.query(
-      'select prompt_place as kind, network from core.payment_attempts where phone = $1 order by created_at',
-      [e164Of(phone)],
-    );
+    const prompts = await desk.query(sql`select prompt_place as kind, network from core.payment_attempts
+      where phone = ${e164Of(phone)} order by created_at`);
     expect(prompts.slice(1)).toEqual([
       { kind: 'COMMON', network: null },
       { kind: 'COMMON', network: expect.stringMatching(/^[A-Za-z0-9_-]{22}$/) },
@@ -172,8 +165,7 @@ describe('in production', () => {
     // The locks of the orders are held, as by payments that take long.
     const release = await holdLocks(
       stack.databaseUrl,
-      'select from core.orders where merchant_id = $1 for update',
-      [storedId('mer', merchantId)],
+      sql`select from core.orders where merchant_id = ${storedId('mer', merchantId)} for update`,
     );
     const pay = (orderNumber: string, phone: string) =>
       desk.startDirect({ merchantId, orderNumber, phone, environment: PRODUCTION });
@@ -196,10 +188,8 @@ describe('in production', () => {
     const phone = newPhone();
     for (let index = 1; index <= 12; index += 1) {
       await desk.startDirect({ merchantId, orderNumber: `C-${index}`, phone, environment: PRODUCTION });
-      await desk.query(
-        `update core.payment_attempts set status = 'SUCCEEDED', due_at = null where phone = $1`,
-        [e164Of(phone)],
-      );
+      await desk.query(sql`
+        update core.payment_attempts set status = 'SUCCEEDED', due_at = null where phone = ${e164Of(phone)}`);
     }
     expect(await attemptsOn(phone)).toHaveLength(12);
   });
@@ -261,7 +251,7 @@ describe('with two cores', () => {
           environment: name,
           merchantId: `mer_${holder.slice(4)}`,
         } as const;
-        await hanging.query('select pg_advisory_lock($1)', [phoneLockOf(phone)]);
+        await hanging.query(sql`select pg_advisory_lock(${phoneLockOf(phone)})`);
 
         const waiting = desk.startDirect({ merchantId, environment, orderNumber: 'H-1', phone: held });
         await desk.startDirect({ merchantId, environment, orderNumber: 'H-2', phone: free });

@@ -4,6 +4,7 @@ import { newRandomId } from '../../../src/contract/public-id.ts';
 import { followStream } from '../../../src/core/recovery/read-stream.ts';
 import { storedId } from '../../support/ids.ts';
 import { sharedCoreDatabase, sharedTestDatabase } from '../../support/shared-stack.ts';
+import { sql } from '../../support/sql.ts';
 import type { StoredStream } from '../../../src/platform/nats/stored-events.ts';
 import { eventOf, streamOf } from './stored-events.ts';
 
@@ -99,17 +100,10 @@ test('only orders with an event that the database lacks are examined one by one'
   };
   const all = [eventsOfOrder(0, 2), eventsOfOrder(2, 1), eventsOfOrder(4, 0)].flat();
   for (const { order, sequence, eventId } of all.filter((each) => each.sequence <= each.storedEvents))
-    await database.pool.query(
-      `insert into core.order_events (merchant_id, environment, order_id, sequence, id, type, occurred_at, payload)
-       values ($1, 'SANDBOX', $2, $3, $4, 'CREATED', $5, '')`,
-      [
-        storedId('mer', merchantId),
-        storedId('ord', order.orderId),
-        sequence,
-        storedId('evt', eventId),
-        occurredAt,
-      ],
-    );
+    await database.pool.query(sql`
+      insert into core.order_events (merchant_id, environment, order_id, sequence, id, type, occurred_at, payload)
+      values (${storedId('mer', merchantId)}, 'SANDBOX', ${storedId('ord', order.orderId)}, ${sequence},
+        ${storedId('evt', eventId)}, 'CREATED', ${occurredAt}, '')`);
   const stream = streamOf(
     all.map(({ order, sequence, eventId, number }) =>
       eventOf('this database', number, occurredAt, undefined, undefined, {

@@ -17,6 +17,7 @@ import {
 } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { storedId } from '../../support/ids.ts';
 import { sharedClient, sharedCoreDatabase, sharedStack } from '../../support/shared-stack.ts';
+import { sql } from '../../support/sql.ts';
 import { outcomes, sharedPaymentDesk, transactionOf } from './payment-desk.ts';
 import type { Payment } from './payment-desk.ts';
 
@@ -70,10 +71,8 @@ async function useAccountInProduction(merchantId: string): Promise<void> {
 }
 
 const statesOf = (merchantId: string) =>
-  desk.query<{ order_number: string; state: string }>(
-    'select order_number, state from core.recovered_orders where merchant_id = $1 order by order_number',
-    [storedId('mer', merchantId)],
-  );
+  desk.query<{ order_number: string; state: string }>(sql`select order_number, state
+    from core.recovered_orders where merchant_id = ${storedId('mer', merchantId)} order by order_number`);
 
 // The broker keeps events for a week, and a lost time may be longer.
 test('a refund whose payment is in no event any more proves the payment', async () => {
@@ -88,11 +87,10 @@ test('a refund whose payment is in no event any more proves the payment', async 
   expect(events).toHaveLength(2);
   expect(await rebuild(events)).toMatchObject({ orders: { length: 1 }, conflicts: [] });
 
-  const attempts = await desk.query(
-    `select p.id, p.status, p.provider_transaction_id, r.payment_attempt_id, o.latest_attempt_id, o.attempt_count
-     from core.payment_attempts p join core.orders o on o.latest_attempt_id = p.id
-     join core.wallet_receipts r on r.payment_attempt_id = p.id`,
-  );
+  const attempts = await desk.query(`
+    select p.id, p.status, p.provider_transaction_id, r.payment_attempt_id, o.latest_attempt_id, o.attempt_count
+    from core.payment_attempts p join core.orders o on o.latest_attempt_id = p.id
+    join core.wallet_receipts r on r.payment_attempt_id = p.id`);
   const id = storedId('pat', attemptId);
   expect(attempts).toEqual([
     {
@@ -261,12 +259,11 @@ test('a recovery counts each rebuilt order once, even if core exits in between',
   for (const number of ['N-1', 'N-2', 'N-3']) await paidOrder(merchantId, number, number);
   const events = await eventsOf(merchantId);
   await loseRows(tables);
-  const [recovery] = await desk.query<{ id: string; lostUntil: Date }>(
-    `insert into core.recoveries (id, cause, lost_from, lost_until, stream, closed, finished_at,
-       erasures_accepted_by, accounts_accepted_by, merchants_accepted_by)
-     values (gen_random_uuid(), 'OPERATOR', now(), now(), 'COMPLETE', '{}', now(), 'x', 'x', 'x')
-     returning id, lost_until as "lostUntil"`,
-  );
+  const [recovery] = await desk.query<{ id: string; lostUntil: Date }>(`
+    insert into core.recoveries (id, cause, lost_from, lost_until, stream, closed, finished_at,
+      erasures_accepted_by, accounts_accepted_by, merchants_accepted_by)
+    values (gen_random_uuid(), 'OPERATOR', now(), now(), 'COMPLETE', '{}', now(), 'x', 'x', 'x')
+    returning id, lost_until as "lostUntil"`);
   const exit = new AbortController();
   const options = { accounts: createAccountTimeline(), noticedAt: new Date(0), recovery: recovery! };
   const numbers = () => desk.query('select rebuilt_orders, rebuilt_events from core.recoveries');

@@ -91,9 +91,8 @@ async function openReconciliationDesk(stack: Stack) {
       const tables = ['reconciliation_differences', 'statement_entries', 'reconciliations', 'stray_payments'];
       for (const table of [...tables, 'wallet_receipts', 'refunds'])
         await database.query(`delete from core.${table}`);
-      await database.query(
-        "update core.payment_attempts set updated_at = '2020-01-01', provider_transaction_id = null, due_at = null",
-      );
+      await database.query(`update core.payment_attempts
+        set updated_at = '2020-01-01', provider_transaction_id = null, due_at = null`);
     },
     /** Starts a reconciliation of wallet A's sandbox, reads these entries in one page, and returns the result. */
     reconcile: (date: string, entries: readonly Entry[]) => reconcileWith(date, () => entries),

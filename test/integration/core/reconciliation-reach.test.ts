@@ -8,6 +8,7 @@ import {
 import { storedId } from '../../support/ids.ts';
 import { sharedStack } from '../../support/shared-stack.ts';
 import { walletsOfCore } from '../../support/simulated-wallets.ts';
+import { sql } from '../../support/sql.ts';
 import { outcomes } from './payment-desk.ts';
 import { completed, paymentEntry, sharedReconciliationDesk, walletA } from './reconciliation-desk.ts';
 
@@ -47,10 +48,8 @@ test('a payment that began before the statement reaches back does not prevent it
     await desk.payment(merchantId, completed('stray-late', '7.00')),
   ];
   await desk.moveTo(merchantId, day);
-  await desk.database.query(
-    "update core.payment_attempts set created_at = updated_at - interval '5 days' where id = any ($1)",
-    [late.map(({ attemptId }) => storedId('pat', attemptId))],
-  );
+  await desk.database.query(sql`update core.payment_attempts set created_at = updated_at - interval '5 days'
+    where id = any (${late.map(({ attemptId }) => storedId('pat', attemptId))})`);
   await desk.operator.startReconciliation({ ...walletA, date: day });
 
   const leased = await desk.lease();
@@ -78,10 +77,8 @@ test('the end of an attempt’s id names the attempt of the same amount, whose o
     { ...entryOf('returned'), requestId: typed, status: StatementEntryStatus.REVERSED },
   ]);
 
-  const kept = await desk.database.query<{ reference_end: string }>(
-    'select reference_end from core.unclaimed_payments where reference_end = any ($1) order by amount',
-    [[named, typed]],
-  );
+  const kept = await desk.database.query<{ reference_end: string }>(sql`select reference_end
+    from core.unclaimed_payments where reference_end = any (${[named, typed]}) order by amount`);
   expect(differences).toMatchObject([
     { kind: DifferenceKind.STATUS_DIFFERS, paymentAttemptId },
     ...['when the shop sends the order again', 'when the shop sends the order again', 'was returned'].map(
@@ -98,9 +95,8 @@ test('returned money is not compared with a statement that lists none, and the r
   const { orderNumber } = await desk.payment(merchantId, completed('refunded'));
   const { strayPaymentId } = await desk.payment(merchantId, completed('stray', '7.00'));
   const { refundId } = await desk.payments.refund(merchantId, orderNumber);
-  await desk.database.query(
-    "update core.refunds set status = 'REVERSED', due_at = null, tries = 1, maybe_sent = true",
-  );
+  await desk.database.query(`
+    update core.refunds set status = 'REVERSED', due_at = null, tries = 1, maybe_sent = true`);
   await desk.database.query("update core.stray_payments set status = 'REVERSED', due_at = null");
   await desk.moveTo(merchantId, day);
 

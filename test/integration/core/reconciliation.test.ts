@@ -19,6 +19,7 @@ import type { Entry } from './reconciliation-desk.ts';
 import { deleteLeftEntries } from '../../../src/core/reconciliation/statement-entries.sql.ts';
 import { sharedCoreDatabase, sharedStack } from '../../support/shared-stack.ts';
 import { waitUntil } from '../../support/wait-until.ts';
+import { sql } from '../../support/sql.ts';
 import type { LeasedReconciliation } from '../../../src/gen/gatehouse/v1/reconciliation_service_pb.js';
 
 let merchantId: string;
@@ -84,10 +85,8 @@ describe('compared entries', () => {
     // The last one has another amount, so it is stray.
     for (const outcome of [completed('o-1'), completed('o-2'), completed('o-3', '7.00')])
       await desk.payment(merchantId, outcome);
-    await desk.database.query(
-      'update core.payment_attempts set wallet_account_id = gen_random_uuid() where merchant_id = $1',
-      [storedId('mer', merchantId)],
-    );
+    await desk.database.query(sql`update core.payment_attempts set wallet_account_id = gen_random_uuid()
+      where merchant_id = ${storedId('mer', merchantId)}`);
     await desk.moveTo(merchantId, day);
 
     const { differences } = await desk.reconcile(day, [entryOf('o-2', { amount: '100.50' })]);
@@ -123,9 +122,8 @@ describe('compared entries', () => {
     ]);
 
     expect(differences).toMatchObject([{ kind: STATUS_DIFFERS, paymentAttemptId, ourStatus: 'declined' }]);
-    const { rows } = await desk.database.query(
-      "select due_at from core.payment_attempts where due_at is not null and status = 'DECLINED'",
-    );
+    const { rows } = await desk.database.query(`
+      select due_at from core.payment_attempts where due_at is not null and status = 'DECLINED'`);
     expect(rows).toHaveLength(1);
   });
 
@@ -183,11 +181,9 @@ describe('stray payments', () => {
   const findMoney = async (status: string, reversalId: string) => {
     const { strayPaymentId } = await desk.payment(merchantId, completed('st-1', '101.50'));
     const stored = storedId('stp', reversalId === '' ? strayPaymentId : reversalId);
-    await desk.database.query(
-      `update core.stray_payments set status = $1::core.stray_payment_status, reversal_id = $2,
-         due_at = case when $1 = 'REVERSAL_DUE' then due_at end`,
-      [status, stored],
-    );
+    await desk.database.query(sql`
+      update core.stray_payments set status = ${status}::core.stray_payment_status, reversal_id = ${stored},
+        due_at = case when ${status} = 'REVERSAL_DUE' then due_at end`);
     await desk.moveTo(merchantId, day);
     return strayPaymentId;
   };
@@ -282,10 +278,8 @@ describe('reading a statement', () => {
     async (_what, amount) => {
       const { attemptId } = await desk.payment(merchantId, completed('long-1', amount));
       await desk.moveTo(merchantId, day);
-      await desk.database.query(
-        "update core.payment_attempts set created_at = '2026-03-08T20:00:00Z' where id = $1",
-        [storedId('pat', attemptId)],
-      );
+      await desk.database.query(sql`update core.payment_attempts set created_at = '2026-03-08T20:00:00Z'
+        where id = ${storedId('pat', attemptId)}`);
       expect(periodOf(await begin())[0]).toBe('2026-03-08T19:50:00.000Z');
 
       const today = new Date().toISOString().slice(0, 10);
@@ -323,9 +317,8 @@ describe('reading a statement', () => {
 
   test('a run whose last try never ends fails when its lease expires', async () => {
     const leased = key(await begin());
-    await desk.database.query(
-      "update core.reconciliations set tries = 7, due_at = now() where status = 'RUNNING'",
-    );
+    await desk.database.query(`
+      update core.reconciliations set tries = 7, due_at = now() where status = 'RUNNING'`);
 
     expect(await desk.lease()).toBeUndefined();
     expect(await desk.reader.getReconciliation(leased)).toMatchObject({
@@ -354,11 +347,10 @@ describe('reading a statement', () => {
       await desk.database.query(`begin; lock table core.${table} in access exclusive mode`);
       const called = call();
       const session = await waitUntil('a session waits for the table', async () => {
-        const { rows } = await database.pool.query<{ xid: string | null }>(
-          `select backend_xid::text as xid from pg_stat_activity
-           where datname = current_database() and wait_event_type = 'Lock' and query like '%' || $1 || '%'`,
-          [`core.${table} `],
-        );
+        const { rows } = await database.pool.query<{ xid: string | null }>(sql`
+          select backend_xid::text as xid from pg_stat_activity
+          where datname = current_database() and wait_event_type = 'Lock'
+          and query like '%' || ${`core.${table} `} || '%'`);
         return rows[0];
       });
       await desk.database.query('rollback');
@@ -380,9 +372,8 @@ describe('reading a statement', () => {
     const { reconciliationId, leaseId } = key(await begin());
     const own = { ...entry(0), providerTransactionId: 'not-kept' };
     await desk.wallets.recordStatementPage({ reconciliationId, leaseId, entries: [own] });
-    await desk.database.query(
-      `alter table core.reconciliation_differences add constraint not_kept check (provider_transaction_id <> 'not-kept')`,
-    );
+    await desk.database.query(`alter table core.reconciliation_differences add constraint not_kept check
+      (provider_transaction_id <> 'not-kept')`);
 
     const failure = await failureOf(desk.wallets.completeReconciliation({ reconciliationId, leaseId }));
     await desk.database.query('alter table core.reconciliation_differences drop constraint not_kept');
@@ -459,10 +450,9 @@ describe('refunds', () => {
 
   test('of one amount, more than core compares at once, each have one entry', async () => {
     await refundsOf('done');
-    await desk.database.query(
-      `insert into core.refunds select (jsonb_populate_record(r, jsonb_build_object('id', uuidv7(), 'refund_number', 'X' || n))).*
-       from core.refunds r, generate_series(1, 600) n`,
-    );
+    await desk.database.query(`
+      insert into core.refunds select (jsonb_populate_record(r, jsonb_build_object('id', uuidv7(), 'refund_number', 'X' || n))).*
+      from core.refunds r, generate_series(1, 600) n`);
     const entries = Array.from({ length: 602 }, (_, index) =>
       refundEntry({ providerTransactionId: `rev-${index}`, amount: '40' }),
     );
@@ -477,10 +467,8 @@ describe('refunds', () => {
   test('of one amount on two days each have their entry, although the wallet does not repeat our id', async () => {
     const [, later = ''] = await refundsOf('done', 'done');
     const nextDay = '2026-03-11';
-    await desk.database.query('update core.refunds set updated_at = $1 where id = $2', [
-      `${nextDay}T12:00:00Z`,
-      storedId('rfd', later),
-    ]);
+    await desk.database.query(sql`
+      update core.refunds set updated_at = ${`${nextDay}T12:00:00Z`} where id = ${storedId('rfd', later)}`);
     const back = (date: string): Entry => refundEntry({ amount: '40', occurTime: at(`${date}T12:00:00Z`) });
 
     const both = [
@@ -508,9 +496,8 @@ describe('refunds', () => {
       { kind: STATUS_DIFFERS, refundId: '', providerTransactionId: 'rev-4' },
     ]);
     expect(differences[3]?.advice).toContain('no refund here asked for that');
-    const due = await desk.database.query('select 1 from core.refunds where due_at <= now() and id = $1', [
-      storedId('rfd', pending),
-    ]);
+    const due = await desk.database.query(sql`
+      select 1 from core.refunds where due_at <= now() and id = ${storedId('rfd', pending)}`);
     expect(due.rowCount).toBe(1);
   });
 

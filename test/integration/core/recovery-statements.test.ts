@@ -14,6 +14,7 @@ import { Environment } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import type { StoredMessage, StoredStream } from '../../../src/platform/nats/stored-events.ts';
 import { createLogger } from '../../../src/platform/logger.ts';
 import { sharedConnection, sharedCoreDatabase, sharedTestDatabase } from '../../support/shared-stack.ts';
+import { sql } from '../../support/sql.ts';
 import { buildWallet } from '../../unit/domain/build-order.ts';
 import { eventOf, streamOf } from './stored-events.ts';
 
@@ -29,18 +30,15 @@ const day = '2026-03-10';
 
 beforeEach(async () => {
   await connection.query('truncate core.recoveries, core.reconciliations, core.merchants cascade');
-  await connection.query(
-    "insert into core.database_life (lineage, home, seen_at) values (gen_random_uuid(), '', now()) on conflict do nothing",
-  );
+  await connection.query(`insert into core.database_life (lineage, home, seen_at)
+    values (gen_random_uuid(), '', now()) on conflict do nothing`);
 });
 
 async function addMerchant(): Promise<string> {
   const id = v7();
-  await connection.query(
-    `insert into core.merchants (id, name, status, production_activated, session_lifetime_seconds, created_at, updated_at)
-     values ($1, 'Shop', 'ACTIVE', false, 1800, now(), now())`,
-    [id],
-  );
+  await connection.query(sql`
+    insert into core.merchants (id, name, status, production_activated, session_lifetime_seconds, created_at, updated_at)
+    values (${id}, 'Shop', 'ACTIVE', false, 1800, now(), now())`);
   return id;
 }
 
@@ -56,22 +54,17 @@ async function addAccount(
   }: { addedAt?: Date; check?: string; id?: string } = {},
 ): Promise<string> {
   const merchantId = merchant === '' ? await addMerchant() : merchant;
-  await connection.query(
-    `insert into core.wallet_accounts (merchant_id, id, environment, wallet, state, open_values, endings, key_name,
-       sealed_secrets, check_result, created_at)
-     values ($1, $2, 'SANDBOX', 'walleta', $3, '{}', '{}', '', '', $4, now())`,
-    [merchantId, id, state, check],
-  );
+  await connection.query(sql`
+    insert into core.wallet_accounts (merchant_id, id, environment, wallet, state, open_values, endings, key_name,
+      sealed_secrets, check_result, created_at)
+    values (${merchantId}, ${id}, 'SANDBOX', 'walleta', ${state}, '{}', '{}', '', '', ${check}, now())`);
   if (payee !== undefined)
-    await connection.query(`insert into core.payee_accounts values ($1, $2, 'SANDBOX', 'walleta', $3)`, [
-      merchantId,
-      id,
-      payee,
-    ]);
+    await connection.query(sql`
+      insert into core.payee_accounts values (${merchantId}, ${id}, 'SANDBOX', 'walleta', ${payee})`);
   return id;
 }
 const removeAccount = (id: string) =>
-  connection.query('delete from core.wallet_accounts where id = $1', [id]);
+  connection.query(sql`delete from core.wallet_accounts where id = ${id}`);
 
 const begin = (stream: StreamState) =>
   database.fork().transactional(async (em) => {
@@ -124,9 +117,8 @@ const recoverySteps = ({
     hasMasterKey: () => Promise.resolve(true),
     startReconciliation: (_key, date) => Promise.resolve(days.push(date)),
     claimAll: async (environment) => {
-      const { rows } = await connection.query<{ takes: boolean }>('select core.takes_payments($1) as takes', [
-        environment,
-      ]);
+      const { rows } = await connection.query<{ takes: boolean }>(sql`
+        select core.takes_payments(${environment}) as takes`);
       return claimed.push([environment, rows[0]?.takes]);
     },
     newUuid: v7,
@@ -147,13 +139,12 @@ interface Reading {
 
 /** The result of reading a statement. */
 const read = (name: string, { status, until, createdAt = settledAt, tries = 1, detail = '' }: Reading) =>
-  connection.query(
-    `insert into core.reconciliations (id, wallet, environment, day, status, scheduled, started_by, due_at, period_to, tries,
-       entries, other_entries, differences, detail, created_at, updated_at)
-     values ($1, $2, 'SANDBOX', $3, $4::core.reconciliation_status, false, 'recovery',
-       case when $4 = 'WAITING' then now() end, $5, $6, 0, 0, 0, $7, $8, $8)`,
-    [v7(), name, day, status, until, tries, detail, createdAt],
-  );
+  connection.query(sql`
+    insert into core.reconciliations (id, wallet, environment, day, status, scheduled, started_by, due_at, period_to, tries,
+      entries, other_entries, differences, detail, created_at, updated_at)
+    values (${v7()}, ${name}, 'SANDBOX', ${day}, ${status}::core.reconciliation_status, false, 'recovery',
+      case when ${status} = 'WAITING' then now() end, ${until}, ${tries}, 0, 0, 0, ${detail}, ${createdAt},
+      ${createdAt})`);
 const completed: Reading = { status: 'COMPLETED', until: settledAt };
 
 /** The merchants that must wait. */
@@ -180,9 +171,8 @@ const unanswered = { state: 'WAITING', obstacle: 'own_accounts', unread: [] };
 
 test('facades read the ended orders of all merchants again', async () => {
   const versions = async () => {
-    const { rows } = await connection.query<{ id: string; version: string }>(
-      'select id::text as id, ended_orders_version::text as version from core.merchants',
-    );
+    const { rows } = await connection.query<{ id: string; version: string }>(`
+      select id::text as id, ended_orders_version::text as version from core.merchants`);
     return new Map(rows.map(({ id, version }) => [id, version]));
   };
   await addMerchant();
@@ -248,10 +238,9 @@ test('without a complete stream an operator is needed when all statements are re
 test('without a complete stream one answer for the accounts of the lost time is enough for all wallets', async () => {
   // At another wallet: the first account at this one may have been added in the lost time.
   const id = await addAccount('accountid 3001');
-  await connection.query("update core.wallet_accounts set wallet = 'walletb' where id = $1", [id]);
-  await connection.query("update core.payee_accounts set wallet = 'walletb' where wallet_account_id = $1", [
-    id,
-  ]);
+  await connection.query(sql`update core.wallet_accounts set wallet = 'walletb' where id = ${id}`);
+  await connection.query(sql`
+    update core.payee_accounts set wallet = 'walletb' where wallet_account_id = ${id}`);
   await begin('LOST');
   await read('walleta', completed);
   await step();
@@ -387,7 +376,7 @@ test('the statement of an account that is added during the recovery is read when
 
   expect(await step()).toEqual([]);
   expect((await shown()).unread).toEqual([]);
-  await connection.query("update core.wallet_accounts set check_result = 'ACCEPTED' where id = $1", [added]);
+  await connection.query(sql`update core.wallet_accounts set check_result = 'ACCEPTED' where id = ${added}`);
 
   expect(await step()).toEqual([`walleta | accountid 3002 | ${day} | recovery`]);
 });
@@ -414,9 +403,8 @@ test('a statement that fails twice is shown with its error, and is read again la
   await connection.query("update core.reconciliations set tries = 2 where status = 'WAITING'");
   expect(await step()).toEqual([]);
   expect((await shown()).unread).toEqual(['accountid 3001 | FAILING | a time-out']);
-  await connection.query(
-    "update core.reconciliations set status = 'FAILED', due_at = null, detail = 'refused' where status = 'WAITING'",
-  );
+  await connection.query(`update core.reconciliations set status = 'FAILED', due_at = null, detail = 'refused'
+    where status = 'WAITING'`);
   expect(await step()).toEqual([`walleta | accountid 3001 | ${day} | recovery`]);
   expect((await shown()).unread).toEqual(['accountid 3001 | FAILING | refused']);
   await read('walleta/accountid 3001', completed);
@@ -432,17 +420,14 @@ test('a wallet waits until the payees of all own accounts are recorded', async (
 
   expect(await step()).toEqual([]);
   expect(await shown()).toEqual({ state: 'WAITING', obstacle: '', unread: [] });
-  await connection.query(
-    `insert into core.payee_accounts values ($1, $2, 'SANDBOX', 'walleta', 'accountid 3001')`,
-    [merchant, id],
-  );
+  await connection.query(sql`
+    insert into core.payee_accounts values (${merchant}, ${id}, 'SANDBOX', 'walleta', 'accountid 3001')`);
   expect(await step()).toEqual([`walleta | accountid 3001 | ${day} | recovery`]);
 });
 
 test('a recorded last use in the future is corrected, as after a wrong clock', async () => {
-  await connection.query(
-    "update core.database_life set home = core.database_home(), seen_at = now() + interval '1 hour'",
-  );
+  await connection.query(`
+    update core.database_life set home = core.database_home(), seen_at = now() + interval '1 hour'`);
   const { step: recover } = recoverySteps({});
 
   await recover();
@@ -454,9 +439,8 @@ test('a recorded last use in the future is corrected, as after a wrong clock', a
 });
 
 test('a wallet is not opened without reading a statement after a backup whose clock was ahead', async () => {
-  await connection.query(
-    "update core.database_life set home = 'another server', seen_at = now() + interval '2 days'",
-  );
+  await connection.query(`
+    update core.database_life set home = 'another server', seen_at = now() + interval '2 days'`);
   const days: string[] = [];
   // Prompts of the lost time may still be confirmed.
   await recoverySteps({ days, settleMs: 3_600_000 }).step();
@@ -465,9 +449,9 @@ test('a wallet is not opened without reading a statement after a backup whose cl
   await recoverySteps({ days }).step();
 
   expect(early).toEqual([]);
-  const { rows } = await connection.query<{ today: string; ordered: boolean }>(
-    `select (lost_until at time zone 'UTC')::date::text as today, lost_from <= lost_until as ordered from core.recoveries`,
-  );
+  const { rows } = await connection.query<{ today: string; ordered: boolean }>(`
+    select (lost_until at time zone 'UTC')::date::text as today, lost_from <= lost_until as ordered
+    from core.recoveries`);
   expect(rows.map(({ ordered }) => ordered)).toEqual([true]);
   expect(days).toContain(rows[0]?.today);
   expect((await shown()).state).toBe('WAITING');
@@ -475,16 +459,15 @@ test('a wallet is not opened without reading a statement after a backup whose cl
 
 /** The database is a copy, which was last used two hours ago. Returns its mark. */
 async function replaceByCopy(): Promise<string> {
-  const { rows } = await connection.query<{ lineage: string }>(
-    "update core.database_life set home = core.database_home(), seen_at = now() - interval '2 hours' returning lineage",
-  );
+  const { rows } = await connection.query<{ lineage: string }>(`update core.database_life
+    set home = core.database_home(), seen_at = now() - interval '2 hours' returning lineage`);
   return rows[0]?.lineage ?? '';
 }
 
 async function recoveries() {
-  const { rows } = await connection.query<{ cause: string; stream: string; is_whole: boolean }>(
-    "select cause, stream, lost_until - lost_from > interval '1 hour' as is_whole from core.recoveries order by lost_until",
-  );
+  const { rows } = await connection.query<{ cause: string; stream: string; is_whole: boolean }>(`
+    select cause, stream, lost_until - lost_from > interval '1 hour' as is_whole from core.recoveries
+    order by lost_until`);
   return rows;
 }
 
@@ -539,10 +522,9 @@ test('a database that loses events again during its recovery begins another one,
   await check();
 
   expect(before).toMatchObject([{ cause: 'STREAM_AHEAD' }]);
-  const { rows } = await connection.query<{ lost: string; closed: string[] }>(
-    `select (lost_until - lost_from > interval '1 hour')::text as lost, closed::text[] as closed
-     from core.recoveries where finished_at is null`,
-  );
+  const { rows } = await connection.query<{ lost: string; closed: string[] }>(`
+    select (lost_until - lost_from > interval '1 hour')::text as lost, closed::text[] as closed
+    from core.recoveries where finished_at is null`);
   expect(rows).toEqual([{ lost: 'true', closed: ['SANDBOX', 'PRODUCTION'] }]);
   expect(await recoveries()).toHaveLength(2);
 });

@@ -13,6 +13,7 @@ import { RefundService } from '../../../src/gen/gatehouse/v1/refund_service_pb.j
 import { publicId, storedId } from '../../support/ids.ts';
 import { sharedClient, sharedStack } from '../../support/shared-stack.ts';
 import { waitUntil } from '../../support/wait-until.ts';
+import { sql } from '../../support/sql.ts';
 import { outcomes, sharedPaymentDesk } from './payment-desk.ts';
 import { refusable } from './payment-histories.ts';
 import { paymentEntry, sharedReconciliationDesk } from './reconciliation-desk.ts';
@@ -255,10 +256,9 @@ async function finish(subject: Subject): Promise<void> {
     for (const table of ['refunds', 'stray_payments'])
       await desk.query(`update core.${table} set due_at = now() where due_at > now()`);
     for (const task of await leaseTasks(100)) await serve(task, 'answers');
-    const [open] = await desk.query<{ count: number }>(
-      `select (select count(*) from core.refunds where status = 'REVERSAL_DUE')::int
-         + (select count(*) from core.stray_payments where status <> 'REVERSED')::int as count`,
-    );
+    const [open] = await desk.query<{ count: number }>(`
+      select (select count(*) from core.refunds where status = 'REVERSAL_DUE')::int
+      + (select count(*) from core.stray_payments where status <> 'REVERSED')::int as count`);
     return open?.count === 0;
   });
 }
@@ -277,10 +277,8 @@ async function faultsOf({ orderId, orderNumber }: Subject): Promise<string[]> {
     const total = sum(returned(transaction).map(([, each]) => each.minorUnits));
     if (total > minorUnits) faults.push(`${transaction} of ${minorUnits} was returned with ${total}`);
   }
-  const rows = await desk.query<{ id: string; status: string; amount: number }>(
-    'select id, status, amount_minor_units::int as amount from core.refunds where order_id = $1',
-    [stored],
-  );
+  const rows = await desk.query<{ id: string; status: string; amount: number }>(sql`
+    select id, status, amount_minor_units::int as amount from core.refunds where order_id = ${stored}`);
   const ofWallet = new Map(returned(`${orderNumber}-paid`).map(([name, each]) => [name, each.minorUnits]));
   for (const { id, status, amount } of rows) {
     const expected = status === 'REVERSED' ? amount : undefined;
@@ -290,11 +288,9 @@ async function faultsOf({ orderId, orderNumber }: Subject): Promise<string[]> {
     ofWallet.delete(name);
   }
   faults.push(...[...ofWallet.keys()].map((name) => `${name} was returned for no refund`));
-  const [order] = await desk.query<{ refunded: number; deducted: number }>(
-    `select coalesce(refunded_minor_units, 0)::int as refunded, deducted_minor_units::int as deducted
-     from core.orders where id = $1`,
-    [stored],
-  );
+  const [order] = await desk.query<{ refunded: number; deducted: number }>(sql`
+    select coalesce(refunded_minor_units, 0)::int as refunded, deducted_minor_units::int as deducted
+    from core.orders where id = ${stored}`);
   const completed = sum(rows.filter(({ status }) => status === 'REVERSED').map(({ amount }) => amount));
   if (order?.refunded !== completed || completed > order.deducted)
     faults.push(`the order says ${JSON.stringify(order)}, its refunds ${completed}`);

@@ -23,6 +23,7 @@ import { directPayment, orderNamed, registration } from '../../support/order-req
 import { failureOf, flood, outcomeOf, refusalOf, wrongFields } from '../../support/rpc-failure.ts';
 import { sharedClient, sharedStack } from '../../support/shared-stack.ts';
 import { hangMs, waitUntil } from '../../support/wait-until.ts';
+import { sql } from '../../support/sql.ts';
 import { damageRow } from './damaged-row.ts';
 import { outcomes, sharedPaymentDesk, transactionOf } from './payment-desk.ts';
 
@@ -82,9 +83,8 @@ const left = async (orderId: string) => desk.refunds.getRefundable({ merchantId,
 describe('a refund of a COMPLETED order', () => {
   test('is sent to the wallet that was paid, ends as the wallet says, and each step is an event of the order', async () => {
     const { orderId, attemptId } = await paidOrder();
-    await desk.query("update core.payment_attempts set provider_reference = 'pay-1' where merchant_id = $1", [
-      storedId('mer', merchantId),
-    ]);
+    await desk.query(sql`update core.payment_attempts set provider_reference = 'pay-1'
+      where merchant_id = ${storedId('mer', merchantId)}`);
     const created = await refund('R-1', '40.5');
 
     expect(created).toMatchObject({
@@ -137,8 +137,8 @@ describe('a refund of a COMPLETED order', () => {
 
     const refused = await duringChange(
       stack.databaseUrl,
-      'update core.refunds set lease_id = gen_random_uuid() where merchant_id = $1',
-      [storedId('mer', merchantId)],
+      sql`update core.refunds set lease_id = gen_random_uuid()
+        where merchant_id = ${storedId('mer', merchantId)}`,
       () => refusalOf(record(leased, done)),
     );
 
@@ -178,9 +178,8 @@ describe('a refund of a COMPLETED order', () => {
   test('of one environment is unknown in the other', async () => {
     await paidOrder();
     const { refundId } = await refund('R-1', '1');
-    await desk.query("update core.refunds set environment = 'PRODUCTION' where merchant_id = $1", [
-      storedId('mer', merchantId),
-    ]);
+    await desk.query(sql`
+      update core.refunds set environment = 'PRODUCTION' where merchant_id = ${storedId('mer', merchantId)}`);
     const name = { case: 'refundId' as const, value: refundId };
 
     const found = await refusalOf(desk.refunds.getRefund({ merchantId, environment, name }));
@@ -304,21 +303,17 @@ describe('a refusal to refund has a reason', () => {
 
   test('for a payment that is being returned as a stray payment', async () => {
     const payment = await paidOrder();
-    await desk.query(
-      `insert into core.stray_payments (merchant_id, id, environment, order_id, payment_attempt_id, payment_option,
-         provider_transaction_id, amount, currency, kind, status, detail, tries, maybe_sent, reversal_id, created_at, updated_at)
-       select merchant_id, gen_random_uuid(), environment, order_id, id, payment_option, provider_transaction_id, '100.50', 'ETB',
-         'LATE', 'REVERSED', '', 1, true, gen_random_uuid(), now(), now()
-       from core.payment_attempts where provider_transaction_id = $1`,
-      [transactionOf(merchantId, 't-1')],
-    );
+    await desk.query(sql`
+      insert into core.stray_payments (merchant_id, id, environment, order_id, payment_attempt_id, payment_option,
+        provider_transaction_id, amount, currency, kind, status, detail, tries, maybe_sent, reversal_id, created_at, updated_at)
+      select merchant_id, gen_random_uuid(), environment, order_id, id, payment_option, provider_transaction_id, '100.50', 'ETB',
+        'LATE', 'REVERSED', '', 1, true, gen_random_uuid(), now(), now()
+      from core.payment_attempts where provider_transaction_id = ${transactionOf(merchantId, 't-1')}`);
     expect(await refusal('R-1')).toBe('ORDER_NOT_REFUNDABLE');
     expect(await left(payment.orderId)).toMatchObject({ notRefundable: NotRefundable.STRAY_PAYMENT });
     // The order was charged twice, and the other payment is being returned.
-    await desk.query(
-      "update core.stray_payments set provider_transaction_id = 'other' where merchant_id = $1",
-      [storedId('mer', merchantId)],
-    );
+    await desk.query(sql`update core.stray_payments set provider_transaction_id = 'other'
+      where merchant_id = ${storedId('mer', merchantId)}`);
     expect(await refund('R-1')).toMatchObject({ amount: '100.50' });
   });
 });
@@ -417,10 +412,8 @@ describe('who may refund', () => {
          values ($1, $2, $2, 'Somebody', 'en', false, '$argon2id$', now(), now())`,
         [storedId('usr', id), `${id}@shop.example`],
       );
-      await desk.query(
-        'insert into core.memberships (merchant_id, user_id, role, created_at, updated_at) values ($1, $2, $3, now(), now())',
-        [storedId('mer', merchantId), storedId('usr', id), role],
-      );
+      await desk.query(sql`insert into core.memberships (merchant_id, user_id, role, created_at, updated_at)
+        values (${storedId('mer', merchantId)}, ${storedId('usr', id)}, ${role}, now(), now())`);
     }
     const as = (user: string) => ({ headers: { 'x-gatehouse-actor': user } });
     const limitOf = async (user: string) => {
@@ -600,14 +593,11 @@ test('the report of the period has the refunded amount, and the orders still cou
 test('an order with many refunds waits for an old one that is not decided, and all of them count', async () => {
   const { orderId } = await paidOrder();
   const { refundId } = await refund('R-1', '0.01');
-  await desk.query(
-    `insert into core.refunds
-     select (jsonb_populate_record(r, jsonb_build_object(
-       'id', overlay(r.id::text placing lpad(to_hex(n), 8, 'f') from 1), 'refund_number', 'R-1-' || n,
-       'status', 'REVERSED', 'due_at', null
-     ))).* from core.refunds r, generate_series(1, 201) n where r.id = $1`,
-    [storedId('rfd', refundId)],
-  );
+  await desk.query(sql`insert into core.refunds
+    select (jsonb_populate_record(r, jsonb_build_object(
+      'id', overlay(r.id::text placing lpad(to_hex(n), 8, 'f') from 1), 'refund_number', 'R-1-' || n,
+      'status', 'REVERSED', 'due_at', null
+    ))).* from core.refunds r, generate_series(1, 201) n where r.id = ${storedId('rfd', refundId)}`);
   const stories = stack.client(OrderStoryService, 'reader');
 
   const explained = await stories.explainOrder({

@@ -11,6 +11,7 @@ import { storedId } from '../../support/ids.ts';
 import { directPayment, orderNamed, registration } from '../../support/order-requests.ts';
 import { failureOf, wrongFields } from '../../support/rpc-failure.ts';
 import { sharedStack, sharedClient, sharedConnection } from '../../support/shared-stack.ts';
+import { sql } from '../../support/sql.ts';
 import { AuditService } from '../../../src/gen/gatehouse/v1/audit_service_pb.js';
 
 const stack = sharedStack({ facades: 0 });
@@ -46,10 +47,8 @@ describe('registering an order', () => {
     const token = checkoutUrl.slice(checkoutUrl.lastIndexOf('/') + 1);
     const mac = Buffer.from(token, 'base64url').subarray(33);
 
-    const { rows } = await database.query<{ row: string }>(
-      'select o::text as row from core.orders o where merchant_id = $1',
-      [stored(merchantId)],
-    );
+    const { rows } = await database.query<{ row: string }>(sql`
+      select o::text as row from core.orders o where merchant_id = ${stored(merchantId)}`);
 
     expect(rows).toHaveLength(1);
     expect(rows[0]?.row).not.toContain(mac.toString('hex'));

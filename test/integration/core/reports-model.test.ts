@@ -20,6 +20,7 @@ import { encodeMessage } from '../../../src/platform/rpc/message-bytes.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import { sharedTestDatabase, sharedConnection, sharedCoreDatabase } from '../../support/shared-stack.ts';
 import { connectToDatabase } from '../../support/database-connections.ts';
+import { sql } from '../../support/sql.ts';
 
 const stop = new AbortController();
 
@@ -111,11 +112,10 @@ async function store(
   events: readonly Happened[],
 ): Promise<void> {
   for (const event of events) {
-    await through.query(
-      `insert into core.order_events (merchant_id, environment, order_id, sequence, id, type, occurred_at, payload)
-       values ($1, 'SANDBOX', $2, 1, $3, $4, $5, $6)`,
-      [merchantId, v7(), v7(), event.type, atHour(event.minute / 60), payloadOf(event)],
-    );
+    await through.query(sql`
+      insert into core.order_events (merchant_id, environment, order_id, sequence, id, type, occurred_at, payload)
+      values (${merchantId}, 'SANDBOX', ${v7()}, 1, ${v7()}, ${event.type}, ${atHour(event.minute / 60)},
+        ${payloadOf(event)})`);
   }
 }
 
@@ -230,9 +230,8 @@ test('events are counted again after a restore into a server with an earlier pos
   await store(client, merchantId, [event]);
   await countAll();
   await client.query(`update core.order_counts set events = events + 7`);
-  await client.query(
-    `update core.order_counts_cursor set xid = (pg_snapshot_xmax(pg_current_snapshot())::text::bigint + 100000)::text::xid8`,
-  );
+  await client.query(`update core.order_counts_cursor
+    set xid = (pg_snapshot_xmax(pg_current_snapshot())::text::bigint + 100000)::text::xid8`);
 
   await countAll();
 

@@ -8,6 +8,7 @@ import { resealAccounts } from '../../../src/core/merchant-wallets/reseal-accoun
 import { CheckFinding, CheckResult } from '../../../src/gen/gatehouse/v1/diagnostics_service_pb.js';
 import { accountKeys, masterAccountKey } from '../../../src/main/core-wallet-accounts.ts';
 import { sharedConnection, sharedCoreDatabase, sharedTestDatabase } from '../../support/shared-stack.ts';
+import { sql } from '../../support/sql.ts';
 import { checksOfCore } from './doctor-checks.ts';
 import { insertMerchant } from './stored-rows.ts';
 
@@ -23,18 +24,16 @@ const without = createAccountSeal([second!], randomBytes);
 async function addAccount(): Promise<void> {
   const [merchantId, accountId] = [await insertMerchant(connection), v7()];
   const name = { merchantId, id: accountId, environment: 'SANDBOX', wallet: 'walleta' };
-  await connection.query(
-    `insert into core.wallet_accounts (merchant_id, id, environment, wallet, state, open_values, endings, key_name, sealed_secrets,
-       check_result, created_at)
-     values ($1, $2, 'SANDBOX', 'walleta', 'CURRENT', '{}', '{}', 'first', $3, 'ACCEPTED', now())`,
-    [merchantId, accountId, old.seal({ client_secret: 'secret' }, name).sealedSecrets],
-  );
+  await connection.query(sql`
+    insert into core.wallet_accounts (merchant_id, id, environment, wallet, state, open_values, endings, key_name, sealed_secrets,
+      check_result, created_at)
+    values (${merchantId}, ${accountId}, 'SANDBOX', 'walleta', 'CURRENT', '{}', '{}', 'first',
+      ${old.seal({ client_secret: 'secret' }, name).sealedSecrets}, 'ACCEPTED', now())`);
 }
 const keyNames = async () =>
   (
-    await connection.query<{ key_name: string }>(
-      'select key_name from core.wallet_accounts order by key_name',
-    )
+    await connection.query<{ key_name: string }>(`
+      select key_name from core.wallet_accounts order by key_name`)
   ).rows.map((row) => row.key_name);
 
 beforeEach(async () => {

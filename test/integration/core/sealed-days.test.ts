@@ -7,6 +7,7 @@ import { sealEvents } from '../../../src/core/audit/seal-events.ts';
 import { verifyEvents } from '../../../src/core/audit/verify-events.ts';
 import { sharedCoreDatabase, sharedTestDatabase } from '../../support/shared-stack.ts';
 import { waitUntil } from '../../support/wait-until.ts';
+import { sql } from '../../support/sql.ts';
 
 const emptyDatabase = sharedTestDatabase({ migrated: true });
 const database = sharedCoreDatabase('sealed-days', () => emptyDatabase.url, 2);
@@ -27,10 +28,9 @@ test('no day is closed before core has ended it, although the clock of the datab
   };
   const addAndSeal = async (): Promise<Date> => {
     const before = await blockTimes();
-    await database.pool.query(
-      `insert into core.order_events (merchant_id, environment, order_id, sequence, id, type, occurred_at, payload)
-       values (gen_random_uuid(), 'SANDBOX', gen_random_uuid(), 1, gen_random_uuid(), 'CREATED', now(), '\\x')`,
-    );
+    await database.pool.query(`
+      insert into core.order_events (merchant_id, environment, order_id, sequence, id, type, occurred_at, payload)
+      values (gen_random_uuid(), 'SANDBOX', gen_random_uuid(), 1, gen_random_uuid(), 'CREATED', now(), '\\x')`);
     // A transaction of another test may hold the event back.
     const after = await waitUntil('the event is sealed', async () => {
       await sealEvents(parts, never);
@@ -40,9 +40,8 @@ test('no day is closed before core has ended it, although the clock of the datab
     return after.at(-1)!;
   };
   const blockTimes = async (): Promise<Date[]> => {
-    const { rows } = await database.pool.query<{ sealed_at: string }>(
-      'select sealed_at from core.event_blocks order by sealed_at, merchant_id',
-    );
+    const { rows } = await database.pool.query<{ sealed_at: string }>(`
+      select sealed_at from core.event_blocks order by sealed_at, merchant_id`);
     return rows.map(({ sealed_at: sealedAt }) => new Date(sealedAt));
   };
   const dayOf = (time: Date): string => time.toISOString().slice(0, 10);
@@ -67,18 +66,15 @@ describe('the newest blocks of a day', () => {
   /** Blocks of a merchant with these hours of their times, counted from the first day. */
   async function addChain(hours: readonly number[]): Promise<void> {
     const merchantId = v7();
-    await database.pool.query(
-      `insert into core.event_blocks (merchant_id, number, previous_hash, hash, seal, sealed_at, first_position, last_position, order_ids,
-         sequences, salts, commitments)
-       select $1, number, '', int8send(number), '', timestamptz '2020-01-01T00:00:00Z' + hour * interval '1 hour', number, number,
-         '{}', '{}', '', ''
-       from unnest($2::integer[]) with ordinality as each (hour, number)`,
-      [merchantId, hours],
-    );
-    await database.pool.query(
-      'insert into core.event_chains (merchant_id, number, hash) values ($1, $2, $3)',
-      [merchantId, hours.length, Buffer.alloc(8)],
-    );
+    await database.pool.query(sql`
+      insert into core.event_blocks (merchant_id, number, previous_hash, hash, seal, sealed_at, first_position, last_position, order_ids,
+        sequences, salts, commitments)
+      select ${merchantId}, number, '', int8send(number), '',
+        timestamptz '2020-01-01T00:00:00Z' + hour * interval '1 hour', number, number,
+        '{}', '{}', '', ''
+      from unnest(${hours}::integer[]) with ordinality as each (hour, number)`);
+    await database.pool.query(sql`insert into core.event_chains (merchant_id, number, hash)
+      values (${merchantId}, ${hours.length}, ${Buffer.alloc(8)})`);
   }
 
   test('are those before its end, in chains of any length, with any number of chains for each statement', async () => {
@@ -91,11 +87,9 @@ describe('the newest blocks of a day', () => {
 
     for (let day = 0; day < 24; day += 1) {
       const date = new Date(Date.UTC(2020, 0, day)).toISOString().slice(0, 10);
-      const { rows } = await database.pool.query<{ merchant_id: string; number: string }>(
-        `select merchant_id, max(number)::text as number from core.event_blocks
-         where sealed_at < ($1::date + 1)::timestamp at time zone 'UTC' group by merchant_id order by merchant_id`,
-        [date],
-      );
+      const { rows } = await database.pool.query<{ merchant_id: string; number: string }>(sql`
+        select merchant_id, max(number)::text as number from core.event_blocks
+        where sealed_at < (${date}::date + 1)::timestamp at time zone 'UTC' group by merchant_id order by merchant_id`);
       for (const atOnce of [1, 3, 10_000]) {
         const heads = await headsOf(database.pool, date, atOnce);
         const found = heads.map((head) => ({ merchant_id: head.merchantId, number: String(head.number) }));
@@ -108,16 +102,14 @@ describe('the newest blocks of a day', () => {
     const client = await database.pool.connect();
     const day = '2019-01-01';
     try {
-      await client.query(
-        `with chains as (
-           insert into core.event_chains (merchant_id, number, hash) select gen_random_uuid(), 10, '' from generate_series(1, 6000)
-           returning merchant_id
-         )
-         insert into core.event_blocks (merchant_id, number, previous_hash, hash, seal, sealed_at, first_position, last_position, order_ids,
-           sequences, salts, commitments)
-         select merchant_id, number, '', '', '', '2019-01-01', number, number, '{}', '{}', '', ''
-         from chains cross join generate_series(1, 10) number`,
-      );
+      await client.query(`with chains as (
+          insert into core.event_chains (merchant_id, number, hash) select gen_random_uuid(), 10, '' from generate_series(1, 6000)
+          returning merchant_id
+        )
+        insert into core.event_blocks (merchant_id, number, previous_hash, hash, seal, sealed_at, first_position, last_position, order_ids,
+          sequences, salts, commitments)
+        select merchant_id, number, '', '', '', '2019-01-01', number, number, '{}', '{}', '', ''
+        from chains cross join generate_series(1, 10) number`);
       await client.query('analyze core.event_chains, core.event_blocks');
       await client.query('set enable_sort = off');
 

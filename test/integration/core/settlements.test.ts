@@ -21,6 +21,7 @@ import { makeOperatorsOld } from '../../support/dashboard-users.ts';
 import { failureOf, refusalOf, wrongFields } from '../../support/rpc-failure.ts';
 import { walletsOfCoreWithPaybill } from '../../support/simulated-wallets.ts';
 import { sharedClient, sharedStack } from '../../support/shared-stack.ts';
+import { sql } from '../../support/sql.ts';
 import { asUser, sharedAccountDesk } from './account-desk.ts';
 import { outcomes, sharedPaymentDesk, transactionOf } from './payment-desk.ts';
 import type { Payment } from './payment-desk.ts';
@@ -86,11 +87,9 @@ async function undecided(
 ): Promise<Payment> {
   const payment = await desk.startDirect({ merchantId, orderNumber, phone, paymentOption });
   await desk.settle(payment, outcomes.unknown());
-  await desk.query(
-    `update core.payment_attempts set created_at = created_at - interval '5 hours', prompt_until = prompt_until - interval '5 hours'
-     where id = $1`,
-    [storedId('pat', payment.attemptId)],
-  );
+  await desk.query(sql`
+    update core.payment_attempts set created_at = created_at - interval '5 hours', prompt_until = prompt_until - interval '5 hours'
+    where id = ${storedId('pat', payment.attemptId)}`);
   return payment;
 }
 
@@ -99,10 +98,9 @@ test('waiting money is listed in pages, the longest wait first, with the total o
   for (const [index, hours] of [5, 7, 5].entries()) {
     const { attemptId } = await undecided(`PAGE-${index}`, `091122334${index}`);
     started.push(attemptId);
-    await desk.query(
-      `update core.payment_attempts set prompt_until = date_trunc('hour', now()) - make_interval(hours => $2) where id = $1`,
-      [storedId('pat', attemptId), hours],
-    );
+    await desk.query(sql`update core.payment_attempts
+      set prompt_until = date_trunc('hour', now()) - make_interval(hours => ${hours})
+      where id = ${storedId('pat', attemptId)}`);
   }
   const seen: string[] = [];
   let pageToken = '';
@@ -180,9 +178,8 @@ describe('an undecided payment', () => {
     const payment = await undecided('MENU-1');
     const payerPaymentId = await desk.reportFromMenu(merchantId, 'MENU-1');
     await desk.confirmFromMenu(merchantId, payerPaymentId, 'MENU-1');
-    await desk.query(
-      "update core.payer_payments set due_at = now() + interval '1 hour' where due_at is not null",
-    );
+    await desk.query(`
+      update core.payer_payments set due_at = now() + interval '1 hour' where due_at is not null`);
     const providerReference = transactionOf(merchantId, 't-1');
 
     await settle(attempt(payment.attemptId), SettlementOutcome.PAID, { providerReference });
@@ -233,10 +230,8 @@ test('a stray payment that its wallet does not return is settled as returned, wi
   const subject = { case: 'strayPaymentId' as const, value: strayPaymentId };
   const returned = proposal(subject, SettlementOutcome.RETURNED);
   expect(await refusalOf(settlements.proposeSettlement(returned, as(0)))).toBe('NOT_UNSETTLED');
-  await desk.query(
-    `update core.stray_payments set status = 'REVERSAL_REFUSED', due_at = null where id = $1`,
-    [storedId('stp', strayPaymentId)],
-  );
+  await desk.query(sql`update core.stray_payments set status = 'REVERSAL_REFUSED', due_at = null
+    where id = ${storedId('stp', strayPaymentId)}`);
   expect((await settlements.listUnsettled({ merchantId })).unsettled).toMatchObject([
     { subject, amount: '99.00' },
   ]);
@@ -257,9 +252,8 @@ test('a stray payment whose reversal its wallet does not decide for more than an
   const { strayPaymentId } = await desk.settle(payment, outcomes.completed('t-1', '99.00'));
   const subject = { case: 'strayPaymentId' as const, value: strayPaymentId };
   const lease = async (): Promise<string> => {
-    await desk.query('update core.stray_payments set due_at = now() where id = $1', [
-      storedId('stp', strayPaymentId),
-    ]);
+    await desk.query(sql`
+      update core.stray_payments set due_at = now() where id = ${storedId('stp', strayPaymentId)}`);
     return (await desk.leaseReversals())[0]?.leaseId ?? '';
   };
   const pending = { case: 'pending' as const, value: { detail: 'the answer was lost' } };
@@ -409,9 +403,8 @@ describe('two operators are needed', () => {
     expect(await refusalOf(byNobody)).toBe('NOT_AN_OPERATOR');
     expect((await story(payment)).order?.status).toBe(OrderStatus.PENDING);
 
-    await desk.query("update core.settlements set expires_at = now() - interval '1 second' where id = $1", [
-      storedId('stl', settlementId),
-    ]);
+    await desk.query(sql`update core.settlements set expires_at = now() - interval '1 second'
+      where id = ${storedId('stl', settlementId)}`);
     expect(await refusalOf(confirm(settlementId, 1))).toBe('SETTLEMENT_NOT_OPEN');
     const expired = { merchantId, statuses: [SettlementStatus.EXPIRED] };
     const { settlements: listed } = await settlements.listSettlements(expired);

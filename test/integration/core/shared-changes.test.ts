@@ -15,6 +15,7 @@ import { createPhoneLimit } from '../../../src/core/payments/phones/phone-limit.
 import { findAllByKey } from '../../../src/platform/database/find-by-key.ts';
 import { publicId, storedId } from '../../support/ids.ts';
 import { sharedCoreDatabase, sharedTestDatabase } from '../../support/shared-stack.ts';
+import { sql } from '../../support/sql.ts';
 import { buildWallet } from '../../unit/domain/build-order.ts';
 import { newId, newOrderFacts, openOrderChanges } from './order-changes.ts';
 
@@ -57,11 +58,9 @@ const canceller = (broken?: PublicId<'ord'>) =>
 
 /** The transactions that cancelled orders, and how many orders each cancelled. */
 async function cancelledTogether(ids: readonly PublicId<'ord'>[]): Promise<number[]> {
-  const { rows } = await database.pool.query<{ orders: number }>(
-    `select count(*)::integer as orders from core.order_events
-     where order_id = any ($1) and sequence = 2 group by xid order by orders`,
-    [ids.map((id) => storedId('ord', id))],
-  );
+  const { rows } = await database.pool.query<{ orders: number }>(sql`
+    select count(*)::integer as orders from core.order_events
+    where order_id = any (${ids.map((id) => storedId('ord', id))}) and sequence = 2 group by xid order by orders`);
   return rows.map(({ orders }) => orders);
 }
 
@@ -109,10 +108,8 @@ test('an order that another transaction holds delays only its own call', async (
   let isHeldAnswered = false;
   const holder = await database.pool.connect();
   await holder.query('begin');
-  await holder.query('select from core.orders where merchant_id = $1 and id = $2 for update', [
-    storedId('mer', merchantId),
-    storedId('ord', held),
-  ]);
+  await holder.query(sql`select from core.orders
+    where merchant_id = ${storedId('mer', merchantId)} and id = ${storedId('ord', held)} for update`);
 
   const waiting = cancel(held).finally(() => (isHeldAnswered = true));
   const others = await Promise.all(ids.slice(1).map(cancel));
@@ -150,14 +147,12 @@ test('payments of checkouts that arrive together share a transaction, and each p
   const started = { status: 'fulfilled', value: { ok: true, value: { attemptCount: 1 } } };
   const refused = { status: 'rejected', reason: { code: Code.ResourceExhausted } };
   expect(answers).toMatchObject([...others.map((_, index) => (index === 3 ? refused : started)), started]);
-  const { rows } = await database.pool.query(
-    `select count(distinct o.xmin::text)::integer as transactions, count(*)::integer as attempts,
-       count(o.checkout_browser_hash)::integer as bound, array_agg(distinct a.network) as networks,
-       array_agg(distinct a.prompt_place) as kinds
-     from core.payment_attempts a join core.orders o on o.merchant_id = a.merchant_id and o.id = a.order_id
-     where o.id = any ($1)`,
-    [others.map((id) => storedId('ord', id))],
-  );
+  const { rows } = await database.pool.query(sql`
+    select count(distinct o.xmin::text)::integer as transactions, count(*)::integer as attempts,
+      count(o.checkout_browser_hash)::integer as bound, array_agg(distinct a.network) as networks,
+      array_agg(distinct a.prompt_place) as kinds
+    from core.payment_attempts a join core.orders o on o.merchant_id = a.merchant_id and o.id = a.order_id
+    where o.id = any (${others.map((id) => storedId('ord', id))})`);
   expect(rows).toEqual([{ transactions: 1, attempts: 9, bound: 9, networks: ['n'], kinds: ['COMMON'] }]);
 });
 
@@ -167,10 +162,9 @@ test('an order is found by its own index from the moment that its table has stat
 
   expect(await analyzeNewTables(database.pool)).toContain('core.orders');
 
-  const { rows } = await database.pool.query<{ 'QUERY PLAN': string }>(
-    `explain select from core.orders where merchant_id = $1 and environment = 'SANDBOX' and id = $2`,
-    [storedId('mer', merchantId), storedId('ord', order)],
-  );
+  const { rows } = await database.pool.query<{ 'QUERY PLAN': string }>(sql`
+    explain select from core.orders where merchant_id = ${storedId('mer', merchantId)}
+    and environment = 'SANDBOX' and id = ${storedId('ord', order)}`);
   expect(rows.map((row) => row['QUERY PLAN']).join('\n')).toContain('orders_pkey');
   expect(await analyzeNewTables(database.pool)).not.toContain('core.orders');
 });

@@ -24,9 +24,8 @@ test('a core whose recovery takes long answers calls, takes no payments, and goe
     .client(OrderService, 'writer')
     .registerOrder(registration({ merchantId, orderNumber: 'known' }));
   await waitUntil('the event is in the stream', async () => {
-    const { rowCount } = await connection.query(
-      'select from core.order_events e, core.event_relay r where (e.xid, e.position) <= (r.xid, r.position)',
-    );
+    const { rowCount } = await connection.query(`
+      select from core.order_events e, core.event_relay r where (e.xid, e.position) <= (r.xid, r.position)`);
     return rowCount === 1;
   });
   await stack.cores[0]?.stop();

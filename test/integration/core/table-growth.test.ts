@@ -27,6 +27,7 @@ import { beginRecovery } from '../../../src/core/recovery/begin-recovery.ts';
 import { keepPaidAccounts } from '../../../src/core/recovery/lost-accounts.sql.ts';
 import { expireOrders } from '../../../src/core/payments/orders/expire-orders.ts';
 import { waitUntil } from '../../support/wait-until.ts';
+import { sql } from '../../support/sql.ts';
 import { openGrowingTable } from './growing-table.ts';
 import type { GrowingTable } from './growing-table.ts';
 
@@ -137,22 +138,17 @@ async function addAttemptAndEvent(): Promise<void> {
   const { rows } = await table.database.pool.query<{
     id: StoredId<'ord'>;
     latest_attempt_id: StoredId<'pat'>;
-  }>(`select id, latest_attempt_id from core.orders where merchant_id = $1 and order_number = 'old-1'`, [
-    storedId('mer', table.merchantId),
-  ]);
+  }>(sql`select id, latest_attempt_id from core.orders
+    where merchant_id = ${storedId('mer', table.merchantId)} and order_number = 'old-1'`);
   const [order] = rows;
   if (order === undefined) throw new Error('there is no old order');
   storyOrder = publicId('ord', order.id);
-  await table.database.pool.query(
-    `insert into core.payment_attempts
-       (merchant_id, environment, order_id, id, status, payment_option, phone, decline_reason, created_at, updated_at)
-     values ($1, 'SANDBOX', $2, uuidv7(interval '-2 days'), 'DECLINED', 'walleta_ussd', '+251911223344', 'cancelled', now(), now())`,
-    [storedId('mer', table.merchantId), order.id],
-  );
-  await table.database.pool.query(
-    'update core.orders set attempt_count = 2 where merchant_id = $1 and id = $2',
-    [storedId('mer', table.merchantId), order.id],
-  );
+  await table.database.pool.query(sql`insert into core.payment_attempts
+      (merchant_id, environment, order_id, id, status, payment_option, phone, decline_reason, created_at, updated_at)
+    values (${storedId('mer', table.merchantId)}, 'SANDBOX', ${order.id}, uuidv7(interval '-2 days'),
+      'DECLINED', 'walleta_ussd', '+251911223344', 'cancelled', now(), now())`);
+  await table.database.pool.query(sql`update core.orders set attempt_count = 2
+    where merchant_id = ${storedId('mer', table.merchantId)} and id = ${order.id}`);
   const paymentAttempt = { paymentAttemptId: publicId('pat', order.latest_attempt_id) };
   await table.database.pool.query(
     `insert into core.order_events (merchant_id, environment, order_id, sequence, id, type, occurred_at, payload)
@@ -181,10 +177,8 @@ async function reservePhones(count: number): Promise<unknown> {
 
 /** The cursor before the latest events, after no transaction of another test holds them back. */
 async function cursorBeforeLatest(): Promise<EventCursor> {
-  const { rows } = await table.database.pool.query<EventCursor>(
-    `select xid::text, position::text from core.order_events e order by e.xid desc, e.position desc offset $1 limit 1`,
-    [latestEvents],
-  );
+  const { rows } = await table.database.pool.query<EventCursor>(sql`select xid::text, position::text
+    from core.order_events e order by e.xid desc, e.position desc offset ${latestEvents} limit 1`);
   const [cursor] = rows;
   if (cursor === undefined) throw new Error('there are too few events');
   await waitUntil('the latest events are visible', async () => {
@@ -200,9 +194,8 @@ async function measure(): Promise<Record<string, number>> {
   const measured: Record<string, number> = {};
   for (const [name, work] of Object.entries(works)) measured[name] = await table.blocksOf(work);
   // So that the recovery has nothing to write about these payments.
-  await table.database.pool.query(
-    "update core.payment_attempts set status = 'SENT', maybe_sent = true where due_at is not null",
-  );
+  await table.database.pool.query(`
+    update core.payment_attempts set status = 'SENT', maybe_sent = true where due_at is not null`);
   measured['beginning a recovery'] = await table.blocksOf(beginAndUndo);
   return measured;
 }
@@ -235,10 +228,8 @@ test('rows that have ended for good are not read again, however many a merchant 
   const { database, merchantId } = table;
   await table.growTo(small);
   await createIndexTask(database)(stop.signal);
-  const { rows } = await database.pool.query<Stored>(
-    `select id, merchant_id, latest_attempt_id from core.orders where merchant_id = $1 and status = 'COMPLETED' limit 1`,
-    [storedId('mer', merchantId)],
-  );
+  const { rows } = await database.pool.query<Stored>(sql`select id, merchant_id, latest_attempt_id
+    from core.orders where merchant_id = ${storedId('mer', merchantId)} and status = 'COMPLETED' limit 1`);
   const [order] = rows;
   if (order === undefined) throw new Error('there is no completed order');
   await insertEnded(order);
@@ -296,11 +287,9 @@ async function insertEnded({
 }: Stored): Promise<void> {
   const { pool } = table.database;
   const values = [merchantId, 5_000];
-  await pool.query(
-    `insert into core.merchants (id, name, status, production_activated, session_lifetime_seconds, created_at, updated_at)
-     values ($1, 'Shop', 'ACTIVE', false, 1800, now(), now()) on conflict do nothing`,
-    [merchantId],
-  );
+  await pool.query(sql`
+    insert into core.merchants (id, name, status, production_activated, session_lifetime_seconds, created_at, updated_at)
+    values (${merchantId}, 'Shop', 'ACTIVE', false, 1800, now(), now()) on conflict do nothing`);
   await pool.query(
     `insert into core.api_keys (merchant_id, id, environment, prefix, key_hash, label, created_at, expires_at)
      select $1, uuidv7(), 'SANDBOX', 'svc_test_old', sha256(uuid_send(uuidv7())), '', now(), now() from generate_series(1, $2::integer) n`,
@@ -332,14 +321,11 @@ async function insertEnded({
 test('looking for the orders of lost payments reads few of the orders that have ended', async () => {
   const { pool } = table.database;
   await table.growTo(large);
-  await pool.query(
-    `insert into core.unclaimed_payments
-       (environment, wallet, payee, provider_transaction_id, request_id, reference_end, amount, currency, occurred_at, found_at)
-     values ('SANDBOX', 'walleta', '', 'lost', 'lost', 'lost', '100.50', 'ETB', now(), now())`,
-  );
-  const { rows } = await pool.query<{ pending: number }>(
-    `select count(*)::integer as pending from core.orders where status = 'PENDING'`,
-  );
+  await pool.query(`insert into core.unclaimed_payments
+      (environment, wallet, payee, provider_transaction_id, request_id, reference_end, amount, currency, occurred_at, found_at)
+    values ('SANDBOX', 'walleta', '', 'lost', 'lost', 'lost', '100.50', 'ETB', now(), now())`);
+  const { rows } = await pool.query<{ pending: number }>(`
+    select count(*)::integer as pending from core.orders where status = 'PENDING'`);
   const claims = createClaimPayments({
     ...{ database: table.database, changes: table.changes, wallets: [], logger: { warn: () => undefined } },
     attemptIds: createAttemptIds(newRandomId, Buffer.alloc(32)),
@@ -375,10 +361,8 @@ test('a comparison of all orders of a merchant reads its payment attempts once',
   const { pool } = table.database;
   await table.growTo(large);
   const merchantId = storedId('mer', table.merchantId);
-  const { rows } = await pool.query<{ id: string }>(
-    "select id from core.orders where merchant_id = $1 and order_number like 'old-%' order by id limit 2000",
-    [merchantId],
-  );
+  const { rows } = await pool.query<{ id: string }>(sql`select id from core.orders
+    where merchant_id = ${merchantId} and order_number like 'old-%' order by id limit 2000`);
   const ids = rows.map(({ id }) => id);
   const pages = Array.from({ length: ids.length / 20 }, (_, page) => ids.slice(page * 20, page * 20 + 20));
   let compared = 0;

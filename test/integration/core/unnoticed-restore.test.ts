@@ -19,6 +19,7 @@ import { directPayment, orderNamed, registration } from '../../support/order-req
 import { failureOf, refusalOf } from '../../support/rpc-failure.ts';
 import { sharedClient, sharedConnection, sharedStack } from '../../support/shared-stack.ts';
 import { waitUntil } from '../../support/wait-until.ts';
+import { sql } from '../../support/sql.ts';
 import { sharedAccountDesk } from './account-desk.ts';
 import {
   beginRecovery,
@@ -172,10 +173,8 @@ describe.each([
   test('retries no refused return of money', async () => {
     const payment = await desk.startDirect({ merchantId, orderNumber: 'R-1' });
     const { strayPaymentId } = await desk.settle(payment, outcomes.completed('t-1', '99.00'));
-    await connection.query(
-      "update core.stray_payments set status = 'REVERSAL_REFUSED', due_at = null where id = $1",
-      [storedId('stp', strayPaymentId as PublicId<'stp'>)],
-    );
+    await connection.query(sql`update core.stray_payments set status = 'REVERSAL_REFUSED', due_at = null
+      where id = ${storedId('stp', strayPaymentId as PublicId<'stp'>)}`);
     const key = { merchantId, strayPaymentId };
     await begin();
 

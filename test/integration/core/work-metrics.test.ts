@@ -7,6 +7,7 @@ import { Environment } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { createLogger } from '../../../src/platform/logger.ts';
 import { createMetrics } from '../../../src/platform/metrics.ts';
 import { sharedCoreDatabase, sharedTestDatabase } from '../../support/shared-stack.ts';
+import { sql } from '../../support/sql.ts';
 import { checksOfCore } from './doctor-checks.ts';
 import { insertAttempt, insertOrder } from './stored-rows.ts';
 
@@ -35,13 +36,11 @@ test('work that waits for a recovery is not due, and work of a wallet that is no
   const recovery = v7();
 
   const before = await dueWork();
-  await pool.query(
-    `insert into core.recoveries (id, cause, lost_from, lost_until, closed) values ($1, 'OPERATOR', now(), now(), '{SANDBOX}')`,
-    [recovery],
-  );
+  await pool.query(sql`insert into core.recoveries (id, cause, lost_from, lost_until, closed)
+    values (${recovery}, 'OPERATOR', now(), now(), '{SANDBOX}')`);
   const closed = await dueWork();
   await pool.query(`update core.recoveries set closed = '{}'`);
-  await pool.query(`insert into core.recovery_holds values ($1, 'SANDBOX', $2)`, [recovery, merchants[0]]);
+  await pool.query(sql`insert into core.recovery_holds values (${recovery}, 'SANDBOX', ${merchants[0]})`);
   const held = await dueWork();
 
   const log: string[] = [];

@@ -21,6 +21,7 @@ import { failureOf } from '../../support/rpc-failure.ts';
 import { beginLateEvent } from './late-event.ts';
 import { outcomes, sharedPaymentDesk } from './payment-desk.ts';
 import { sharedStack } from '../../support/shared-stack.ts';
+import { sql } from '../../support/sql.ts';
 
 const shiftedClock = pathToFileURL(resolve(import.meta.dirname, '../../support/shifted-clock.ts')).href;
 const hourMs = 60 * 60_000;
@@ -107,12 +108,11 @@ describe.each(clocks)('a core whose clock is %s', (_name, shiftMs) => {
 
     const payment = await pay(merchantId, 'C-1', newPhone());
 
-    const [times] = await desk.query(
-      `select a.due_at <= now() as due, a.prompt_until - a.created_at = interval '3 minutes' as prompt,
-         o.expires_at between now() + interval '29 minutes' and now() + interval '30 minutes' as session
-       from core.payment_attempts a join core.orders o on o.id = a.order_id where a.id = $1`,
-      [storedId('pat', payment.attemptId)],
-    );
+    const [times] = await desk.query(sql`
+      select a.due_at <= now() as due, a.prompt_until - a.created_at = interval '3 minutes' as prompt,
+        o.expires_at between now() + interval '29 minutes' and now() + interval '30 minutes' as session
+      from core.payment_attempts a join core.orders o on o.id = a.order_id
+      where a.id = ${storedId('pat', payment.attemptId)}`);
     expect(times).toEqual({ due: true, prompt: true, session: true });
     expect((await desk.take(payment)).paymentAttempt?.status).toBe(PaymentAttemptStatus.SENT);
   });
@@ -140,10 +140,8 @@ describe.each(clocks)('a core whose clock is %s', (_name, shiftMs) => {
     const open = await desk.registerHosted({ merchantId, orderNumber: 'C-2' });
     const over = await desk.registerHosted({ merchantId, orderNumber: 'C-3' });
     // The sweep is blocked, so that the payments arrive before it.
-    await desk.query(
-      `update core.orders set expires_at = now(), sweep_at = now() + interval '1 hour' where id = $1`,
-      [storedId('ord', over.orderId)],
-    );
+    await desk.query(sql`update core.orders set expires_at = now(), sweep_at = now() + interval '1 hour'
+      where id = ${storedId('ord', over.orderId)}`);
     const submit = (token: string) =>
       checkout.submitCheckoutPayment({
         token,
@@ -179,11 +177,9 @@ describe.each(clocks)('a core whose clock is %s', (_name, shiftMs) => {
     });
     await payments.hastenPaymentAttempt({ ...attempt, exchange: { purpose: 'callback' } });
 
-    const stored = await desk.query(
-      `select uuid_extract_timestamp(id) between now() - interval '30 minutes' and now() + interval '1 second' as now
-       from core.wallet_exchanges where payment_attempt_id = $1`,
-      [storedId('pat', payment.attemptId)],
-    );
+    const stored = await desk.query(sql`
+      select uuid_extract_timestamp(id) between now() - interval '30 minutes' and now() + interval '1 second' as now
+      from core.wallet_exchanges where payment_attempt_id = ${storedId('pat', payment.attemptId)}`);
     expect(stored).toEqual([{ now: true }, { now: true }]);
   });
 });

@@ -27,6 +27,7 @@ import { registration } from '../../support/order-requests.ts';
 import { failureOf } from '../../support/rpc-failure.ts';
 import { sharedClient, sharedStack } from '../../support/shared-stack.ts';
 import { waitUntil } from '../../support/wait-until.ts';
+import { sql } from '../../support/sql.ts';
 import { outcomes, sharedPaymentDesk } from '../core/payment-desk.ts';
 import { sessionCookie, sharedDashboardDesk } from './dashboard-desk.ts';
 
@@ -171,9 +172,8 @@ beforeAll(async () => {
   );
   await waitUntil('the audit log is complete', async () => (await count('audit_outbox', 'true')) === 0);
   // No further attempt changes it.
-  await payments.query(`update webhooks.deliveries set state = 'DELIVERED', due_at = null where id = $1`, [
-    ids.deliveryId,
-  ]);
+  await payments.query(sql`
+    update webhooks.deliveries set state = 'DELIVERED', due_at = null where id = ${ids.deliveryId}`);
 });
 
 /** Ids of the same kinds that nothing has. */
@@ -202,11 +202,9 @@ const background = [
 
 /** All rows of the shop, in all tables but these, and the delivery. */
 async function rowsOfShop(): Promise<string[]> {
-  const tables = await payments.query<{ name: string }>(
-    `select format('%I.%I', table_schema, table_name) as name from information_schema.columns
-     where table_schema in ('core', 'webhooks') and column_name = 'merchant_id' and table_name <> all($1)`,
-    [background],
-  );
+  const tables = await payments.query<{ name: string }>(sql`
+    select format('%I.%I', table_schema, table_name) as name from information_schema.columns
+    where table_schema in ('core', 'webhooks') and column_name = 'merchant_id' and table_name <> all(${background})`);
   const rows = await payments.query<{ row: string }>(
     `${tables
       .map(({ name }) => `select '${name} ' || r as row from ${name} r where merchant_id::text = any($1)`)

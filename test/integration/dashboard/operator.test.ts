@@ -19,6 +19,7 @@ import { publicId, storedId } from '../../support/ids.ts';
 import { insertRow } from '../../support/insert-row.ts';
 import { sharedConnection, sharedStack } from '../../support/shared-stack.ts';
 import { queryOnce } from '../../support/database-connections.ts';
+import { sql } from '../../support/sql.ts';
 
 let operator: DashboardVisitor;
 let email: string;
@@ -101,12 +102,11 @@ const balanceOf = (
 
 /** A reconciliation of the day before yesterday that has failed. */
 const failedReconciliation = (wallet: string, detail: string, id = v4()) =>
-  superuser.query(
-    `insert into core.reconciliations (id, wallet, environment, day, status, scheduled, started_by, tries, entries, other_entries,
-       differences, detail, created_at, updated_at)
-     values ($1, $2, 'PRODUCTION', (now() at time zone 'UTC')::date - 2, 'FAILED', false, 'core', 7, 0, 0, 0, $3, now(), now())`,
-    [id, wallet, detail],
-  );
+  superuser.query(sql`
+    insert into core.reconciliations (id, wallet, environment, day, status, scheduled, started_by, tries, entries, other_entries,
+      differences, detail, created_at, updated_at)
+    values (${id}, ${wallet}, 'PRODUCTION', (now() at time zone 'UTC')::date - 2, 'FAILED', false, 'core', 7,
+      0, 0, 0, ${detail}, now(), now())`);
 
 test('balances show both sides of each day, and only days with a difference on request', async () => {
   const { id: merchantId } = await stack.createMerchant();
@@ -148,10 +148,8 @@ test("a balance, a missing day and a run of a merchant's own account name that a
     wallet: 'walleta/accountid <3001>',
     reconciliation_id: reconciliation,
   });
-  await superuser.query(
-    `insert into core.payee_accounts values ($1, gen_random_uuid(), 'PRODUCTION', 'walleta', 'accountid <3001>')`,
-    [storedId('mer', merchantId)],
-  );
+  await superuser.query(sql`insert into core.payee_accounts
+    values (${storedId('mer', merchantId)}, gen_random_uuid(), 'PRODUCTION', 'walleta', 'accountid <3001>')`);
   await failedReconciliation('walleta/accountid <3001>', '', reconciliation);
 
   const balances = await operator.get('/operator/balances?environment=production');
@@ -167,16 +165,13 @@ test("a balance, a missing day and a run of a merchant's own account name that a
 test("a day of a merchant's own account is compared from the page of balances", async () => {
   const { id: merchantId } = await stack.createMerchant();
   const account = v7();
-  await superuser.query(
-    `insert into core.wallet_accounts (merchant_id, id, environment, wallet, state, open_values, endings, key_name, sealed_secrets,
-       check_result, created_at)
-     values ($1, $2, 'SANDBOX', 'walleta', 'CURRENT', '{}', '{}', 'test', '', 'ACCEPTED', now())`,
-    [storedId('mer', merchantId), account],
-  );
-  await superuser.query(
-    "insert into core.payee_accounts values ($1, $2, 'SANDBOX', 'walleta', 'accountid 3002')",
-    [storedId('mer', merchantId), account],
-  );
+  await superuser.query(sql`
+    insert into core.wallet_accounts (merchant_id, id, environment, wallet, state, open_values, endings, key_name, sealed_secrets,
+      check_result, created_at)
+    values (${storedId('mer', merchantId)}, ${account}, 'SANDBOX', 'walleta', 'CURRENT', '{}', '{}', 'test',
+      '', 'ACCEPTED', now())`);
+  await superuser.query(sql`insert into core.payee_accounts
+    values (${storedId('mer', merchantId)}, ${account}, 'SANDBOX', 'walleta', 'accountid 3002')`);
   await balanceOf(merchantId, '2026-02-03', 5, { environment: 'SANDBOX', wallet: 'walleta/accountid 3002' });
   const path = '/operator/balances?environment=sandbox';
 
@@ -246,10 +241,9 @@ test('an operator creates a merchant, sets its terms, suspends and resumes it, a
 
 test('a change of the name keeps a wallet that is no longer configured, and the seconds of the time to pay', async () => {
   const { id: merchantId } = await stack.createMerchant();
-  await superuser.query(
-    `update core.merchants set production_payment_options = '{walletz_ussd}', session_lifetime_seconds = 330 where id = $1`,
-    [storedId('mer', merchantId)],
-  );
+  await superuser.query(sql`
+    update core.merchants set production_payment_options = '{walletz_ussd}', session_lifetime_seconds = 330
+    where id = ${storedId('mer', merchantId)}`);
   const path = `/operator/merchants/${merchantId}`;
   const page = await operator.get(path);
   const fields: Record<string, string> = {
@@ -273,13 +267,12 @@ test('a change of the name keeps a wallet that is no longer configured, and the 
 
 test('balances are shown in pages', async () => {
   const { id: merchantId } = await stack.createMerchant();
-  await superuser.query(
-    `insert into core.money_days (environment, wallet, day, merchant_id, currency, reconciliation_id, statement_in, statement_out,
-       completed, strays, reversals, refunds)
-     select 'PRODUCTION', 'walleta', date '2025-01-01' + i, $1, 'ETB', gen_random_uuid(), i, 0, i, 0, 0, 0
-     from generate_series(1, 120) i`,
-    [storedId('mer', merchantId)],
-  );
+  await superuser.query(sql`
+    insert into core.money_days (environment, wallet, day, merchant_id, currency, reconciliation_id, statement_in, statement_out,
+      completed, strays, reversals, refunds)
+    select 'PRODUCTION', 'walleta', date '2025-01-01' + i, ${storedId('mer', merchantId)}, 'ETB',
+      gen_random_uuid(), i, 0, i, 0, 0, 0
+    from generate_series(1, 120) i`);
   const seen: string[] = [];
   const pages: string[] = [];
   for (
@@ -442,11 +435,9 @@ describe('failing endpoints', () => {
 
   test('of a merchant that core does not know are listed with its id, and lead to no page', async () => {
     const unknown = newRandomId('mer', new Date());
-    await superuser.query(
-      `insert into webhooks.lanes (merchant_id, environment, endpoint, created_at, paused_at)
-       values ($1, 'SANDBOX', 'https://shop-1.example', now(), now())`,
-      [unknown],
-    );
+    await superuser.query(sql`
+      insert into webhooks.lanes (merchant_id, environment, endpoint, created_at, paused_at)
+      values (${unknown}, 'SANDBOX', 'https://shop-1.example', now(), now())`);
 
     const page = await operator.get(path);
 
@@ -458,11 +449,9 @@ describe('failing endpoints', () => {
   test('are each on exactly one of the pages', async () => {
     const merchant = await stack.createMerchant();
     const all = Array.from({ length: 52 }, (_, index) => `https://shop-${100 + index}.example`);
-    await superuser.query(
-      `insert into webhooks.lanes (merchant_id, environment, endpoint, created_at, paused_at)
-       select $1, 'SANDBOX', unnest($2::text[]), now(), now()`,
-      [merchant.id, all],
-    );
+    await superuser.query(sql`
+      insert into webhooks.lanes (merchant_id, environment, endpoint, created_at, paused_at)
+      select ${merchant.id}, 'SANDBOX', unnest(${all}::text[]), now(), now()`);
 
     const first = await operator.get(path);
     const next = /href="(\/operator\/endpoints\?[^"]*page=[^"]*)"/.exec(first.body)?.[1] ?? '';

@@ -19,6 +19,7 @@ import type { DashboardVisitor } from '../../support/dashboard-visitor.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import { callsOf, sharedDashboardDesk } from './dashboard-desk.ts';
 import { sharedClient, sharedMerchant, sharedStack } from '../../support/shared-stack.ts';
+import { sql } from '../../support/sql.ts';
 
 let developer: DashboardVisitor;
 let viewer: DashboardVisitor;
@@ -228,9 +229,10 @@ describe('orders', () => {
     [
       'membership ends',
       (_reader, userId) =>
-        queryOnce(stack.databaseUrl, 'delete from core.memberships where user_id = $1', [
-          storedId('usr', userId),
-        ]),
+        queryOnce(
+          stack.databaseUrl,
+          sql`delete from core.memberships where user_id = ${storedId('usr', userId)}`,
+        ),
     ],
   ])('are downloaded no further than the page that is being read when the %s', async (_what, end) => {
     const { merchant, user, visitor: reader } = await desk.atNewMerchant(MemberRole.VIEWER);

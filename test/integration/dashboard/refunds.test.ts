@@ -13,6 +13,7 @@ import { storedId } from '../../support/ids.ts';
 import { sharedClient, sharedMerchant, sharedStack } from '../../support/shared-stack.ts';
 import { walletsOfCoreWithPaybill } from '../../support/simulated-wallets.ts';
 import { insist, waitUntil } from '../../support/wait-until.ts';
+import { sql } from '../../support/sql.ts';
 import { outcomes, sharedPaymentDesk } from '../core/payment-desk.ts';
 import { sharedDashboardDesk } from './dashboard-desk.ts';
 
@@ -98,11 +99,9 @@ describe('the stray payments of a merchant', () => {
     visitor.get(`/m/${accountOwnerId}/${path}`).then(({ status, body }) => ({ status, body: plain(body) }));
 
   test('are listed for its viewers, and those without an order only if they came to its own account', async () => {
-    await payments.query(
-      `insert into core.merchants (id, name, status, production_activated, session_lifetime_seconds, created_at, updated_at)
-       values ($1, 'Owner', 'ACTIVE', true, 3600, now(), now())`,
-      [storedId('mer', accountOwnerId)],
-    );
+    await payments.query(sql`
+      insert into core.merchants (id, name, status, production_activated, session_lifetime_seconds, created_at, updated_at)
+      values (${storedId('mer', accountOwnerId)}, 'Owner', 'ACTIVE', true, 3600, now(), now())`);
     const visitor = await desk.signedIn(await desk.users.member(accountOwnerId, MemberRole.VIEWER));
     const { orderId, ...payment } = await payments.startDirect({ merchantId: accountOwnerId });
     await payments.settle({ orderId, ...payment }, outcomes.completed('t-less', '99.00'));
@@ -473,14 +472,10 @@ describe('money that waits for a person', () => {
     await payments.settle(payment, outcomes.unknown());
     const order = at(`orders/${payment.orderId}`);
     expect((await proposer.get(order)).body).not.toContain(`href="${page}"`);
-    await payments.query(
-      `update core.payment_attempts set created_at = created_at - interval '5 hours',
-         prompt_until = prompt_until - interval '5 hours' where id = $1`,
-      [storedId('pat', payment.attemptId)],
-    );
-    await payments.query(`update core.orders set expires_at = now() - interval '2 hours' where id = $1`, [
-      storedId('ord', payment.orderId),
-    ]);
+    await payments.query(sql`update core.payment_attempts set created_at = created_at - interval '5 hours',
+      prompt_until = prompt_until - interval '5 hours' where id = ${storedId('pat', payment.attemptId)}`);
+    await payments.query(sql`update core.orders set expires_at = now() - interval '2 hours'
+      where id = ${storedId('ord', payment.orderId)}`);
     expect((await viewer.get(order)).body).toMatch(
       /The payment started on .*, 5 hours(, \d+ minutes?)? ago\./,
     );

@@ -67,9 +67,8 @@ async function startPostgres(): Promise<URL> {
   const server = await startTemporaryPostgres();
   closers.push(server.stop);
   const superuser = await connectToDatabase(server.url);
-  const { rows } = await superuser.query<{ folder: string }>(
-    "select current_setting('data_directory') as folder",
-  );
+  const { rows } = await superuser.query<{ folder: string }>(`
+    select current_setting('data_directory') as folder`);
   const folder = rows[0]?.folder ?? '';
   const { uid, gid } = await stat(folder);
   installInPostgres = async (name) => {
@@ -241,10 +240,9 @@ describe('with certificates of one authority', () => {
     );
     const client = new pg.Client(databaseOf('sslmode=verify-full', filesOf(operator)));
     await client.connect();
-    const { rows } = await client.query<{ ssl: boolean; client: string | null }>(
-      `select ssl, client_dn as client from pg_stat_ssl join pg_stat_activity using (pid)
-       where application_name like 'gatehouse-core%'`,
-    );
+    const { rows } = await client.query<{ ssl: boolean; client: string | null }>(`
+      select ssl, client_dn as client from pg_stat_ssl join pg_stat_activity using (pid)
+      where application_name like 'gatehouse-core%'`);
     await client.end();
     expect(rows.length).toBeGreaterThan(0);
     for (const row of rows) expect(row).toEqual({ ssl: true, client: '/CN=server' });
@@ -693,9 +691,8 @@ describe('renewed certificates', () => {
     const pool = new pg.Pool({ ...databaseOf('sslmode=verify-full', files), max: 2 });
     closers.push(() => pool.end());
     const nameOf = async (client: pg.PoolClient): Promise<string> => {
-      const { rows } = await client.query<{ client_dn: string }>(
-        'select client_dn from pg_stat_ssl where pid = pg_backend_pid()',
-      );
+      const { rows } = await client.query<{ client_dn: string }>(`
+        select client_dn from pg_stat_ssl where pid = pg_backend_pid()`);
       return rows[0]?.client_dn ?? '';
     };
     const open = await pool.connect();
@@ -710,14 +707,12 @@ describe('renewed certificates', () => {
     expect(await nameOf(next)).toBe('/CN=operator');
     expect(await nameOf(open)).toBe('/CN=reader');
     // Core has had its new certificate since the first test, and its connections are older.
-    await next.query(
-      "select pg_terminate_backend(pid) from pg_stat_activity where application_name like 'gatehouse-core%'",
-    );
+    await next.query(`
+      select pg_terminate_backend(pid) from pg_stat_activity where application_name like 'gatehouse-core%'`);
     await waitUntil('core is connected with its new certificate', async () => {
-      const { rows } = await next.query<{ client_dn: string }>(
-        `select distinct client_dn from pg_stat_ssl join pg_stat_activity using (pid)
-         where application_name like 'gatehouse-core%'`,
-      );
+      const { rows } = await next.query<{ client_dn: string }>(`
+        select distinct client_dn from pg_stat_ssl join pg_stat_activity using (pid)
+        where application_name like 'gatehouse-core%'`);
       return rows.length > 0 && rows.every(({ client_dn: name }) => name === '/CN=renewed');
     });
     await list(overGrpc(certificate('operator')));

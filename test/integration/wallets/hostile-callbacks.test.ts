@@ -10,6 +10,7 @@ import { storedId } from '../../support/ids.ts';
 import { startStack } from '../../support/stack.ts';
 import { shared, sharedClient } from '../../support/shared-stack.ts';
 import { waitUntil } from '../../support/wait-until.ts';
+import { sql } from '../../support/sql.ts';
 import { browserSecret, sharedPaymentDesk } from '../core/payment-desk.ts';
 import type { Payment } from '../core/payment-desk.ts';
 import { credentials as mpesaCredentials, mpesaOfProcess, securityKey } from './mpesa-subject.ts';
@@ -186,10 +187,8 @@ describe.each(Object.entries(protocols))('callbacks of %s', (_name, protocol) =>
     (await desk.story(payment)).exchanges.filter(({ purpose }) => purpose === 'callback');
 
   const leasesOf = async (): Promise<number> => {
-    const [row] = await desk.query<{ leases: number }>(
-      'select leases from core.payment_attempts where id = $1 and leased_until is null',
-      [storedId('pat', attacked.attemptId)],
-    );
+    const [row] = await desk.query<{ leases: number }>(sql`select leases from core.payment_attempts
+      where id = ${storedId('pat', attacked.attemptId)} and leased_until is null`);
     return row?.leases ?? 0;
   };
 

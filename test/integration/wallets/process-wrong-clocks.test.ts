@@ -12,6 +12,7 @@ import type { Payment } from '../core/payment-desk.ts';
 import { openWalletSide } from './wallet-processes.ts';
 import type { WalletSide } from './wallet-processes.ts';
 import { sharedClient, sharedStack } from '../../support/shared-stack.ts';
+import { sql } from '../../support/sql.ts';
 
 const hourMs = 60 * 60_000;
 const wrongBy = (hours: number) => ({
@@ -54,10 +55,9 @@ const countOf = async (payment: Payment, purpose: string): Promise<number> =>
 
 /** Moves the end of the payer's time this many minutes into the past. */
 const endPrompt = (payment: Payment, minutesAgo: number) =>
-  desk.query(
-    `update core.payment_attempts set prompt_until = now() - $2 * interval '1 minute', due_at = now() where id = $1`,
-    [storedId('pat', payment.attemptId), minutesAgo],
-  );
+  desk.query(sql`update core.payment_attempts
+    set prompt_until = now() - ${minutesAgo} * interval '1 minute', due_at = now()
+    where id = ${storedId('pat', payment.attemptId)}`);
 
 const saidTime = ({ ready }: GatehouseProcess): number => Date.parse(String(ready['time']));
 
@@ -75,9 +75,8 @@ test.each([
     (await Promise.all(payments.map(desk.story))).map(({ order }) => order?.status);
   const ids = payments.map(({ orderId }) => storedId('ord', orderId));
   await waitUntil('all are decided', async () => {
-    const open = await desk.query("select 1 from core.orders where status = 'PENDING' and id = any($1)", [
-      ids,
-    ]);
+    const open = await desk.query(sql`
+      select 1 from core.orders where status = 'PENDING' and id = any(${ids})`);
     return open.length === 0;
   });
   expect(await statuses()).toEqual(endings.map(([, status]) => status));
@@ -97,11 +96,9 @@ test.each([
   expect(open.order?.status).toBe(OrderStatus.PENDING);
   // The prompt ends after the request under way has been recorded.
   await waitUntil('no process has it', async () => {
-    const [ended] = await desk.query(
-      `update core.payment_attempts set prompt_until = now() - interval '1 minute', due_at = now()
-       where id = $1 and leased_until is null returning 1`,
-      [storedId('pat', untaken.attemptId)],
-    );
+    const [ended] = await desk.query(sql`
+      update core.payment_attempts set prompt_until = now() - interval '1 minute', due_at = now()
+      where id = ${storedId('pat', untaken.attemptId)} and leased_until is null returning 1`);
     return ended !== undefined;
   });
   const sent = await countOf(untaken, 'initiate');

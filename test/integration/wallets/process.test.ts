@@ -7,6 +7,7 @@ import { completed, startMany } from './many-payments.ts';
 import { openWalletSide } from './wallet-processes.ts';
 import { closedPort, refusingPort, startTcpServer } from '../webhooks/receivers.ts';
 import { closersOfEachTest, sharedStack } from '../../support/shared-stack.ts';
+import { sql } from '../../support/sql.ts';
 
 const cleanUps = closersOfEachTest();
 const stack = sharedStack({ facades: 0 });
@@ -58,10 +59,8 @@ test('payments of one merchant that hang do not delay payments of other merchant
     ),
   );
   await waitUntil('enough have timed out to look like a wallet in trouble', async () => {
-    const lost = await desk.query(
-      `select 1 from core.payment_attempts where status = 'UNKNOWN' and merchant_id = $1`,
-      [storedId('mer', merchantId)],
-    );
+    const lost = await desk.query(sql`select 1 from core.payment_attempts
+      where status = 'UNKNOWN' and merchant_id = ${storedId('mer', merchantId)}`);
     return lost.length > 8;
   });
 

@@ -12,6 +12,7 @@ import { wrongFields } from '../../support/rpc-failure.ts';
 import { sharedClient, sharedStack } from '../../support/shared-stack.ts';
 import { sharedPaymentDesk } from '../core/payment-desk.ts';
 import { waitUntil } from '../../support/wait-until.ts';
+import { sql } from '../../support/sql.ts';
 import { sharedWalletSide } from './wallet-processes.ts';
 
 /** The first test stops the `wallets` process of the stack. */
@@ -65,10 +66,8 @@ test('the reports of an exited process are kept until another one has reported t
   await report('exited', 'first', 'second');
   await report('paused', 'first');
   const age = (instance: string, minutes: number) =>
-    desk.query(
-      `update core.wallet_statuses set reported_at = reported_at - make_interval(mins => $1) where instance = $2`,
-      [minutes, instance],
-    );
+    desk.query(sql`update core.wallet_statuses
+      set reported_at = reported_at - make_interval(mins => ${minutes}) where instance = ${instance}`);
   await age('exited', 16);
   await age('paused', 14);
   await report('started', 'first');

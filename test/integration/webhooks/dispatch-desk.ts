@@ -157,9 +157,8 @@ export async function openDispatchDesk(given?: string) {
       const by = `$1::float8 * interval '1 millisecond'`;
       await inTransaction(pool, [], async (client) => {
         // The sequence in which every caller locks several lanes.
-        await client.query(
-          'select from webhooks.lanes order by merchant_id, environment, endpoint for no key update',
-        );
+        await client.query(`
+          select from webhooks.lanes order by merchant_id, environment, endpoint for no key update`);
         await client.query(
           `update webhooks.lanes set next_due_at = next_due_at - ${by}, resting_until = resting_until - ${by},
              paused_at = paused_at - ${by}, resumed_at = resumed_at - ${by},

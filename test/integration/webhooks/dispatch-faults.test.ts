@@ -9,15 +9,15 @@ import type { EndedAttempt } from '../../../src/webhooks/delivery/write-attempts
 import type { OutgoingDelivery } from '../../../src/webhooks/domain/delivery.ts';
 import { keptLog } from '../../support/kept-log.ts';
 import { waitUntil } from '../../support/wait-until.ts';
+import { sql } from '../../support/sql.ts';
 import { answer, onDemand, onlyFor, silence } from './receivers.ts';
 import { sharedDispatchDesk } from './shared-dispatch-desk.ts';
 
 const desk = sharedDispatchDesk();
 
 const storedAttempts = async (): Promise<number> => {
-  const { rows } = await desk.database.pool.query<{ count: number }>(
-    'select count(*)::int as count from webhooks.delivery_attempts',
-  );
+  const { rows } = await desk.database.pool.query<{ count: number }>(`
+    select count(*)::int as count from webhooks.delivery_attempts`);
   return rows[0]!.count;
 };
 
@@ -101,10 +101,8 @@ test('an attempt whose database connections are ended is still recorded', async 
   await desk.add({ url: shop.origin }, { url: shop.origin });
   await waitUntil('both are on their way', () => held.length === 2);
 
-  await desk.database.pool.query(
-    `select pg_terminate_backend(pid) from pg_stat_activity
-     where application_name = 'dispatcher' and datname = current_database()`,
-  );
+  await desk.database.pool.query(`select pg_terminate_backend(pid) from pg_stat_activity
+    where application_name = 'dispatcher' and datname = current_database()`);
   release();
 
   await desk.untilAllDelivered();
@@ -234,12 +232,10 @@ test.each([-86_400_000, 86_400_000])(
     const failed = await desk.untilAttempts(down!.id, 1);
     await desk.untilState(up!.id, 'DELIVERED');
     await desk.untilIdle();
-    const { rows } = await desk.database.pool.query<{ seconds: number; off: number }>(
-      `select extract(epoch from d.due_at - d.last_attempt_at)::float8 as seconds,
-       abs(extract(epoch from a.started_at - d.created_at))::float8 as off
-     from webhooks.deliveries d join webhooks.delivery_attempts a on a.delivery_id = d.id where d.id = $1`,
-      [failed.id],
-    );
+    const { rows } = await desk.database.pool.query<{ seconds: number; off: number }>(sql`
+      select extract(epoch from d.due_at - d.last_attempt_at)::float8 as seconds,
+        abs(extract(epoch from a.started_at - d.created_at))::float8 as off
+      from webhooks.deliveries d join webhooks.delivery_attempts a on a.delivery_id = d.id where d.id = ${failed.id}`);
     expect(rows[0]!.seconds).toBeGreaterThan(4);
     expect(rows[0]!.seconds).toBeLessThan(6);
     expect(rows[0]!.off).toBeLessThan(3_600);

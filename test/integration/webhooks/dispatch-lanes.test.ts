@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
 import { waitUntil } from '../../support/wait-until.ts';
+import { sql } from '../../support/sql.ts';
 import { abandonExpired } from '../../../src/webhooks/delivery/abandon-expired.sql.ts';
 import { leaseLanes } from '../../../src/webhooks/delivery/lease-lanes.sql.ts';
 import { laneOwner } from '../../../src/webhooks/delivery/lane-arrays.ts';
@@ -238,9 +239,8 @@ describe('lanes', () => {
     const { pool } = desk.database;
     await desk.add({ url: 'https://shop.example' });
     const later = `now() + interval '1 hour'`;
-    await pool.query(
-      `update webhooks.lanes set consecutive_failures = 7, failing_since = now(), resting_until = ${later}, next_due_at = ${later}`,
-    );
+    await pool.query(`update webhooks.lanes
+      set consecutive_failures = 7, failing_since = now(), resting_until = ${later}, next_due_at = ${later}`);
 
     await resumeLane(pool, laneOf('https://shop.example'));
 
@@ -257,18 +257,16 @@ describe('lanes', () => {
 
     await pauseLane(pool, laneOf('https://shop.example'), 'moving house');
 
-    const { rows } = await pool.query<object>(
-      'select paused_at::date::text as since, pause_reason, paused_by_answer from webhooks.lanes',
-    );
+    const { rows } = await pool.query<object>(`
+      select paused_at::date::text as since, pause_reason, paused_by_answer from webhooks.lanes`);
     expect(rows).toEqual([{ since: '2026-01-01', pause_reason: 'moving house', paused_by_answer: false }]);
   });
 
   test('that have waited longer are leased first', async () => {
     const { pool } = desk.database;
     await desk.add(...['a', 'b', 'c'].map((name) => ({ url: `https://${name}.example` })));
-    await pool.query(
-      `update webhooks.lanes set next_due_at = now() - interval '1 hour' where endpoint = 'https://b.example'`,
-    );
+    await pool.query(`update webhooks.lanes set next_due_at = now() - interval '1 hour'
+      where endpoint = 'https://b.example'`);
     const request = { exceptOwners: [], leaseId: randomUUID(), leaseMs: 20_000 };
 
     const { lanes } = await leaseLanes(pool, { ...request, lanes: 1, unhealthyLanes: 1 });
@@ -314,7 +312,7 @@ describe('lanes', () => {
     const leaseId = randomUUID();
     await desk.add({ url: 'https://shop.example' });
     await pool.query(`update webhooks.deliveries set round_started_at = now() - interval '77 hours'`);
-    await pool.query(`update webhooks.lanes set lease_id = $1, leased_until = now()`, [leaseId]);
+    await pool.query(sql`update webhooks.lanes set lease_id = ${leaseId}, leased_until = now()`);
     await pool.query(`update webhooks.lanes set ${change}`);
 
     expect(await abandonExpired(pool, { lane: laneOf('https://shop.example'), leaseId }, 10)).toBe(abandoned);

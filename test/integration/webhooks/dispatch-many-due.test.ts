@@ -38,10 +38,9 @@ beforeAll(async () => {
 
 /** Since the connection's counts were last collected. */
 async function rowsRead(client: PoolClient): Promise<number> {
-  const { rows } = await client.query<{ read: string }>(
-    `select coalesce(sum(seq_tup_read + coalesce(idx_tup_fetch, 0)), 0) as read from pg_stat_xact_user_tables
-     where schemaname = 'webhooks' and relname = 'deliveries'`,
-  );
+  const { rows } = await client.query<{ read: string }>(`
+    select coalesce(sum(seq_tup_read + coalesce(idx_tup_fetch, 0)), 0) as read from pg_stat_xact_user_tables
+    where schemaname = 'webhooks' and relname = 'deliveries'`);
   return Number(rows[0]!.read);
 }
 
@@ -79,14 +78,11 @@ async function addLongOrder(url: string, count: number): Promise<void> {
     ...Array.from({ length: count }, (_, index) => ({ ...long, sequence: BigInt(2 * index + 2) })),
     { ...long, orderId: 'ord_other', sequence: 1_003n },
   );
-  await pool.query(
-    `update webhooks.deliveries set state = 'DELIVERED', due_at = null, delivered_at = now()
-     where merchant_id = 'mer_long' and sequence <= 1000`,
-  );
-  await pool.query(
-    `update webhooks.deliveries set due_at = date_trunc('milliseconds', now()) + (sequence - 1001) * interval '1 hour'
-     where merchant_id = 'mer_long' and sequence in (1002, 1003)`,
-  );
+  await pool.query(`update webhooks.deliveries set state = 'DELIVERED', due_at = null, delivered_at = now()
+    where merchant_id = 'mer_long' and sequence <= 1000`);
+  await pool.query(`
+    update webhooks.deliveries set due_at = date_trunc('milliseconds', now()) + (sequence - 1001) * interval '1 hour'
+    where merchant_id = 'mer_long' and sequence in (1002, 1003)`);
   await pool.query("update webhooks.lanes set last_success_at = now() where merchant_id = 'mer_long'");
 }
 
@@ -161,9 +157,8 @@ describe('a lane with many deliveries of one order, which wait for a failing one
     await waitUntil(
       'everything is delivered except to the silent receiver and of the failing order',
       async () => {
-        const { rows } = await desk.database.pool.query<{ count: number }>(
-          "select count(*)::int as count from webhooks.deliveries where state = 'DELIVERED' and order_id <> 'ord_long'",
-        );
+        const { rows } = await desk.database.pool.query<{ count: number }>(`select count(*)::int as count
+          from webhooks.deliveries where state = 'DELIVERED' and order_id <> 'ord_long'`);
         return rows[0]!.count === 21;
       },
     );
@@ -171,10 +166,9 @@ describe('a lane with many deliveries of one order, which wait for a failing one
   });
 
   test('sends the next of them once the failing one is delivered', async () => {
-    await desk.database.pool.query(
-      `update webhooks.deliveries set due_at = due_at - interval '1 hour' where order_id = 'ord_long' and state = 'PENDING';
-       update webhooks.lanes set next_due_at = now() where merchant_id = 'mer_long'`,
-    );
+    await desk.database.pool.query(`
+      update webhooks.deliveries set due_at = due_at - interval '1 hour' where order_id = 'ord_long' and state = 'PENDING';
+      update webhooks.lanes set next_due_at = now() where merchant_id = 'mer_long'`);
 
     await waitUntil('some are delivered', async () => shop.webhooks.length > 21 + 10);
   });

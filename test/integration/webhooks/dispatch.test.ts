@@ -4,6 +4,7 @@ import { newRandomId } from '../../../src/contract/public-id.ts';
 import { resumeLane } from '../../../src/webhooks/delivery/pause-lane.ts';
 import { createRedeliveryStore } from '../../../src/webhooks/redeliveries/redelivery-store.ts';
 import { insertRow } from '../../support/insert-row.ts';
+import { sql } from '../../support/sql.ts';
 import { inMs, laneOf } from './dispatch-desk.ts';
 import { answer, onDemand } from './receivers.ts';
 import { sharedDispatchDesk } from './shared-dispatch-desk.ts';
@@ -59,9 +60,8 @@ describe('a delivery', () => {
     shop.behave(answer(200));
     await desk.letTimePass(6_000);
     await desk.untilState(delivery!.id, 'DELIVERED');
-    const { rows } = await desk.database.pool.query(
-      'select number, result, status_code, response_body from webhooks.delivery_attempts order by number',
-    );
+    const { rows } = await desk.database.pool.query(`
+      select number, result, status_code, response_body from webhooks.delivery_attempts order by number`);
     expect(rows).toMatchObject([
       { number: 1, result: 'REFUSED', status_code: 500, response_body: Buffer.from('out of order') },
       { number: 2, result: 'DELIVERED', status_code: 200 },
@@ -107,10 +107,8 @@ describe('a delivery', () => {
         refuse = () => response.writeHead(500).end();
       });
       const [delivery] = await desk.add({ url: shop.origin });
-      await desk.database.pool.query(
-        'update webhooks.deliveries set round_attempts = $1, attempt_count = $1',
-        [attemptsBefore],
-      );
+      await desk.database.pool.query(sql`update webhooks.deliveries
+        set round_attempts = ${attemptsBefore}, attempt_count = ${attemptsBefore}`);
       await desk.startDispatcher();
       await waitUntil('it is on its way', () => shop.webhooks.length === 1);
 
@@ -235,10 +233,8 @@ describe('the order of events', () => {
       made[5]!.eventId,
     ]);
     // The endpoint has a new URL, and its pending deliveries go there in sequence.
-    await desk.database.pool.query('update webhooks.webhook_endpoints set url = $2 where id = $1', [
-      one,
-      `${working.origin}/moved`,
-    ]);
+    await desk.database.pool.query(sql`
+      update webhooks.webhook_endpoints set url = ${`${working.origin}/moved`} where id = ${one}`);
     await desk.letTimePass(hour);
     await desk.untilState(made[4]!.id, 'DELIVERED');
     const moved = working.webhooks.filter(({ target }) => target === '/moved');

@@ -5,6 +5,7 @@ import { insertDeliveries } from '../../../src/webhooks/intake/insert-deliveries
 import { insertRow } from '../../support/insert-row.ts';
 import { newDelivery } from './dispatch-desk.ts';
 import { keptLog } from '../../support/kept-log.ts';
+import { sql } from '../../support/sql.ts';
 import { sharedWebhooksDatabase } from './shared-webhooks-database.ts';
 
 const dayMs = 24 * 60 * 60_000;
@@ -37,18 +38,14 @@ async function put(
      where endpoint = $1`,
     [endpoint, state, made, daysAgo(endedDaysAgo)],
   );
-  await database.pool.query(
-    `insert into webhooks.delivery_attempts
-       (merchant_id, delivery_id, number, started_at, duration_ms, result, status_code, detail, remote_address, response_body, retry_after)
-     select merchant_id, id, 1, $2, 5, 'DELIVERED', 204, '', '', '', '' from webhooks.deliveries where endpoint = $1`,
-    [endpoint, daysAgo(endedDaysAgo)],
-  );
-  await database.pool.query(
-    `update webhooks.lanes set created_at = $2, last_success_at = $3,
-       next_due_at = case when $4 = 'PENDING' then next_due_at end
-     where endpoint = $1`,
-    [endpoint, made, daysAgo(endedDaysAgo), state],
-  );
+  await database.pool.query(sql`insert into webhooks.delivery_attempts
+      (merchant_id, delivery_id, number, started_at, duration_ms, result, status_code, detail, remote_address, response_body, retry_after)
+    select merchant_id, id, 1, ${daysAgo(endedDaysAgo)}, 5, 'DELIVERED', 204, '', '', '', ''
+    from webhooks.deliveries where endpoint = ${endpoint}`);
+  await database.pool.query(sql`
+    update webhooks.lanes set created_at = ${made}, last_success_at = ${daysAgo(endedDaysAgo)},
+      next_due_at = case when ${state} = 'PENDING' then next_due_at end
+    where endpoint = ${endpoint}`);
 }
 
 async function forget({ now = at, machineNow = at } = {}): Promise<void> {
@@ -93,9 +90,9 @@ describe('deleting old deliveries', () => {
     // The pool has one connection in this file, because each query waits for the one before.
     const rowsRead = async (): Promise<number> => {
       await database.pool.query('select pg_stat_force_next_flush()');
-      const { rows } = await database.pool.query<{ read: string }>(
-        "select seq_tup_read + idx_tup_fetch as read from pg_stat_user_tables where relid = 'webhooks.deliveries'::regclass",
-      );
+      const { rows } = await database.pool.query<{ read: string }>(`
+        select seq_tup_read + idx_tup_fetch as read from pg_stat_user_tables
+        where relid = 'webhooks.deliveries'::regclass`);
       return Number(rows[0]?.read);
     };
     const before = await rowsRead();

@@ -89,9 +89,8 @@ export async function openIntakeDesk({ cores = 1, ackWaitMs = 30_000, ownProcess
     const { id: merchantId } = await stack.createMerchant();
 
     const deliveries = (): Promise<readonly DeliveryRow[]> =>
-      desk.query<DeliveryRow & Record<string, unknown>>(
-        'select * from webhooks.deliveries order by event_id',
-      );
+      desk.query<DeliveryRow & Record<string, unknown>>(`
+        select * from webhooks.deliveries order by event_id`);
     /** The ids of all committed events that merchants must receive, in commit order. */
     const toldEvents = async (): Promise<readonly string[]> =>
       (await committedEvents(desk)).filter(mustBeTold).map(({ eventId }) => eventId);
@@ -137,11 +136,9 @@ export async function openIntakeDesk({ cores = 1, ackWaitMs = 30_000, ownProcess
       },
       /** Ends the database session of the process that ingests. */
       endIntakeSession: async (): Promise<void> => {
-        await desk.query(
-          `select pg_terminate_backend(pid) from pg_locks
-           where locktype = 'advisory' and objid = 7142102
-             and database = (select oid from pg_database where datname = current_database())`,
-        );
+        await desk.query(`select pg_terminate_backend(pid) from pg_locks
+          where locktype = 'advisory' and objid = 7142102
+            and database = (select oid from pg_database where datname = current_database())`);
       },
       close,
     };
@@ -247,9 +244,8 @@ export type RunningIntake = ReturnType<typeof runIntake>;
 
 /** All events of core, in commit order. */
 export async function committedEvents(desk: PaymentDesk): Promise<OrderEvent[]> {
-  const rows = await desk.query<{ payload: Buffer }>(
-    'select payload from core.order_events order by xid, position',
-  );
+  const rows = await desk.query<{ payload: Buffer }>(`
+    select payload from core.order_events order by xid, position`);
   return rows.map(({ payload }) => fromBinary(OrderEventSchema, payload));
 }
 

@@ -11,6 +11,7 @@ import { outcomes } from '../core/payment-desk.ts';
 import { committedEvents, numbered, openIntakeDesk } from './intake-under-test.ts';
 import type { IntakeDesk, RunningIntake } from './intake-under-test.ts';
 import { closersOfEachTest, shared } from '../../support/shared-stack.ts';
+import { sql } from '../../support/sql.ts';
 
 const desk = shared(openIntakeDesk);
 const closers = closersOfEachTest();
@@ -121,10 +122,8 @@ describe('the intake', () => {
     await expire(['L-1']);
     await takenIn(1);
     expect(await laneHas('next_due_at <= now()')).toEqual([{ holds: true }]);
-    await desk.desk.query(
-      `update webhooks.lanes set next_due_at = null, resting_until = now() + interval '1 hour' where merchant_id = $1`,
-      [merchantId],
-    );
+    await desk.desk.query(sql`update webhooks.lanes
+      set next_due_at = null, resting_until = now() + interval '1 hour' where merchant_id = ${merchantId}`);
 
     await expire(['L-2']);
     await takenIn(2);

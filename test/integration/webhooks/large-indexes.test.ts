@@ -4,6 +4,7 @@ import { createIndexTask } from '../../../src/webhooks/database/large-indexes.ts
 import { createDeliveryReader } from '../../../src/webhooks/rpc/delivery-reader.ts';
 import { openCountedWebhooksDatabase } from '../../support/counted-database.ts';
 import { closersOfEachTest } from '../../support/shared-stack.ts';
+import { sql } from '../../support/sql.ts';
 
 const closers = closersOfEachTest();
 
@@ -22,20 +23,17 @@ test('a list of the sandbox reads one page, however many newer deliveries produc
   const { database, client, counted, close } = await openCountedWebhooksDatabase('large indexes');
   closers.push(close);
   const merchantId = newRandomId('mer', new Date());
-  await client.query(
-    `insert into webhooks.lanes (merchant_id, environment, endpoint, created_at)
-     values ($1, 'SANDBOX', 'https://shop.example', now()), ($1, 'PRODUCTION', 'https://shop.example', now())`,
-    [merchantId],
-  );
-  await client.query(
-    `insert into webhooks.deliveries (merchant_id, id, environment, endpoint, event_id, event_type, order_id, order_number, sequence,
-       url, body, state, round_started_at, created_at, delivered_at)
-     select $1, 'whd_' || lpad(n::text, 26, '0'), case when n <= 20 then 'SANDBOX' else 'PRODUCTION' end::webhooks.environment,
-       'https://shop.example', 'evt_' || n, 'order.completed', 'ord_' || n, 'A-' || n, 1, 'https://shop.example/hook', '{}', 'DELIVERED',
-       now(), now(), now()
-     from generate_series(1, 50000) n`,
-    [merchantId],
-  );
+  await client.query(sql`insert into webhooks.lanes (merchant_id, environment, endpoint, created_at)
+    values (${merchantId}, 'SANDBOX', 'https://shop.example', now()),
+      (${merchantId}, 'PRODUCTION', 'https://shop.example', now())`);
+  await client.query(sql`
+    insert into webhooks.deliveries (merchant_id, id, environment, endpoint, event_id, event_type, order_id, order_number, sequence,
+      url, body, state, round_started_at, created_at, delivered_at)
+    select ${merchantId}, 'whd_' || lpad(n::text, 26, '0'),
+      case when n <= 20 then 'SANDBOX' else 'PRODUCTION' end::webhooks.environment,
+      'https://shop.example', 'evt_' || n, 'order.completed', 'ord_' || n, 'A-' || n, 1, 'https://shop.example/hook', '{}', 'DELIVERED',
+      now(), now(), now()
+    from generate_series(1, 50000) n`);
   await client.query('vacuum analyze webhooks.deliveries, webhooks.lanes');
   // The template of the tests has this index.
   await client.query('drop index webhooks.deliveries_environment');

@@ -10,6 +10,7 @@ import { describeFailure } from '../../support/rpc-failure.ts';
 import type { RpcFailure } from '../../support/rpc-failure.ts';
 import { closersOfEachTest, shared, sharedConnection, sharedStack } from '../../support/shared-stack.ts';
 import { waitUntil } from '../../support/wait-until.ts';
+import { sql } from '../../support/sql.ts';
 import { openWebhookDesk } from './webhook-desk.ts';
 import type { WebhookDesk } from './webhook-desk.ts';
 
@@ -30,10 +31,8 @@ async function endOrder(own: { merchantId?: string; environment?: Environment; w
   const { order } = await stack
     .client(OrderService, 'operator')
     .registerOrder(registration({ merchantId, orderNumber, webhookUrl: '', ...own }));
-  await database.query(
-    `update core.orders set expires_at = now(), sweep_at = now() where order_number = $1`,
-    [orderNumber],
-  );
+  await database.query(sql`
+    update core.orders set expires_at = now(), sweep_at = now() where order_number = ${orderNumber}`);
   return order!;
 }
 
@@ -152,10 +151,8 @@ describe('errors', () => {
 
   test('a secret that cannot be decrypted is named', async () => {
     await desk.client('operator').rotateSigningSecret({ merchantId, environment: Environment.SANDBOX });
-    await desk.database.pool.query(
-      `update webhooks.signing_secrets set key_id = 'lost' where merchant_id = $1`,
-      [merchantId],
-    );
+    await desk.database.pool.query(sql`
+      update webhooks.signing_secrets set key_id = 'lost' where merchant_id = ${merchantId}`);
     const listener = await started(await openOther());
     await endOrder();
     expect(await listener.ended).toMatchObject({ code: 'Internal', reason: 'INTERNAL' });

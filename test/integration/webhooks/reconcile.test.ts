@@ -12,6 +12,7 @@ import { committedEvents, numbered, openIntakeDesk } from './intake-under-test.t
 import type { DeliveryRow, RunningIntake } from './intake-under-test.ts';
 import { shared } from '../../support/shared-stack.ts';
 import { keptLog } from '../../support/kept-log.ts';
+import { sql } from '../../support/sql.ts';
 
 const retentionDays = 90;
 const minuteMs = 60_000;
@@ -56,15 +57,13 @@ const reconcile = (options: { aheadMs?: number } = {}) => openReconciler(options
  */
 async function untilRead(): Promise<void> {
   await waitUntil('no event is held back', async () => {
-    const [row] = await desk.desk.query<{ count: number }>(
-      'select count(*)::int from core.order_events where xid >= pg_snapshot_xmin(pg_current_snapshot())',
-    );
+    const [row] = await desk.desk.query<{ count: number }>(`
+      select count(*)::int from core.order_events where xid >= pg_snapshot_xmin(pg_current_snapshot())`);
     return row?.count === 0;
   });
   await waitUntil('the intake has read everything', async () => {
-    const [row] = await desk.desk.query<{ cursor: string }>(
-      `select cursor from webhooks.event_readers where reader = 'intake'`,
-    );
+    const [row] = await desk.desk.query<{ cursor: string }>(`
+      select cursor from webhooks.event_readers where reader = 'intake'`);
     const { entries } = await desk.orders.listOrderEvents({ afterCursor: row?.cursor ?? '' });
     return row !== undefined && entries.length === 0;
   });
@@ -128,22 +127,19 @@ describe('a round of the reconciler', () => {
     const { errors, woken } = await reconcile();
 
     expect({ errors, woken, findings: await findings() }).toEqual({ errors: [], woken: 0, findings: [] });
-    const [row] = await desk.desk.query<{ is_recent: boolean }>(
-      `select read_at > now() - interval '1 minute' as is_recent from webhooks.event_readers where reader = 'reconcile'`,
-    );
+    const [row] = await desk.desk.query<{ is_recent: boolean }>(`
+      select read_at > now() - interval '1 minute' as is_recent from webhooks.event_readers
+      where reader = 'reconcile'`);
     expect(row?.is_recent).toBe(true);
   });
 
   test('creates missing deliveries, due at once, and reports them once', async () => {
     const { merchantId, rows } = await expiredOrders(6);
     const [first, second] = rows;
-    await desk.desk.query('delete from webhooks.deliveries where merchant_id = $1 and event_id = any ($2)', [
-      merchantId,
-      [first?.event_id, second?.event_id],
-    ]);
-    await desk.desk.query('update webhooks.lanes set next_due_at = null where merchant_id = $1', [
-      merchantId,
-    ]);
+    await desk.desk.query(sql`delete from webhooks.deliveries
+      where merchant_id = ${merchantId} and event_id = any (${[first?.event_id, second?.event_id]})`);
+    await desk.desk.query(sql`
+      update webhooks.lanes set next_due_at = null where merchant_id = ${merchantId}`);
 
     const round = await reconcile();
     const again = await reconcile();
@@ -164,10 +160,8 @@ describe('a round of the reconciler', () => {
     // Both have the same time, so their sequence is undefined.
     expect(found).toHaveLength(2);
     expect(found).toEqual(expect.arrayContaining(expected));
-    const due = await desk.desk.query(
-      'select 1 from webhooks.lanes where merchant_id = $1 and next_due_at <= now()',
-      [merchantId],
-    );
+    const due = await desk.desk.query(sql`
+      select 1 from webhooks.lanes where merchant_id = ${merchantId} and next_due_at <= now()`);
     expect(due).toHaveLength(1);
   });
 
@@ -183,10 +177,8 @@ describe('a round of the reconciler', () => {
     ];
     const created = `update webhooks.webhook_endpoint_types set since = since - interval '2 minutes' where merchant_id = $1`;
     // The first order is too old for the endpoints now, and the next ones are not.
-    await desk.desk.query(
-      `update webhooks.webhook_endpoint_types set since = since + interval '2 minutes' where merchant_id = $1`,
-      [merchantId],
-    );
+    await desk.desk.query(sql`update webhooks.webhook_endpoint_types set since = since + interval '2 minutes'
+      where merchant_id = ${merchantId}`);
     await reconcile();
     expect(await deliveriesOf(merchantId)).toHaveLength(1);
     await desk.desk.query(created, [merchantId]);
@@ -217,7 +209,7 @@ describe('a round of the reconciler', () => {
 
   test('leaves events of the last minute to the next round', async () => {
     const { merchantId } = await expiredOrders(2);
-    await desk.desk.query('delete from webhooks.deliveries where merchant_id = $1', [merchantId]);
+    await desk.desk.query(sql`delete from webhooks.deliveries where merchant_id = ${merchantId}`);
 
     await reconcile({ aheadMs: 0 });
     expect(await deliveriesOf(merchantId)).toEqual([]);
@@ -228,7 +220,7 @@ describe('a round of the reconciler', () => {
 
   test('continues behind events with a time in the future', async () => {
     const { merchantId } = await expiredOrders(2);
-    await desk.desk.query('delete from webhooks.deliveries where merchant_id = $1', [merchantId]);
+    await desk.desk.query(sql`delete from webhooks.deliveries where merchant_id = ${merchantId}`);
 
     await reconcile({ aheadMs: -60 * minuteMs });
 
@@ -237,7 +229,7 @@ describe('a round of the reconciler', () => {
 
   test('reports no event that the intake has not read yet, nor one older than the retention', async () => {
     const { merchantId } = await expiredOrders(2);
-    await desk.desk.query('delete from webhooks.deliveries where merchant_id = $1', [merchantId]);
+    await desk.desk.query(sql`delete from webhooks.deliveries where merchant_id = ${merchantId}`);
     await reconcile({ aheadMs: retentionDays * dayMs });
     expect(await deliveriesOf(merchantId)).toEqual([]);
     await intake.stop();
@@ -262,9 +254,8 @@ describe('a round of the reconciler', () => {
     await desk.desk.settle(await desk.desk.payHosted(order), outcomes.completed('t-1'));
     await untilRead();
     await desk.desk.query('alter table core.order_events disable trigger append_only');
-    await desk.desk.query('delete from core.order_events where order_id = $1 and sequence = 2', [
-      storedId('ord', order.orderId),
-    ]);
+    await desk.desk.query(sql`
+      delete from core.order_events where order_id = ${storedId('ord', order.orderId)} and sequence = 2`);
 
     let failures = 1;
     const orders: typeof desk.orders = {
@@ -310,18 +301,16 @@ describe('a round of the reconciler', () => {
     ]);
     expect(errors).toHaveLength(2);
     expect(again.errors).toEqual([]);
-    await desk.desk.query('delete from core.order_events where order_id = $1', [
-      storedId('ord', order.orderId),
-    ]);
+    await desk.desk.query(sql`
+      delete from core.order_events where order_id = ${storedId('ord', order.orderId)}`);
   });
 
   test('starts again when core does not know its last position', async () => {
     const { merchantId } = await expiredOrders(2);
     await reconcile();
-    await desk.desk.query('delete from webhooks.deliveries where merchant_id = $1', [merchantId]);
-    await desk.desk.query(`update webhooks.event_readers set cursor = $1 where reader = 'reconcile'`, [
-      formatCursor({ xid: '900000000000', position: '1' }),
-    ]);
+    await desk.desk.query(sql`delete from webhooks.deliveries where merchant_id = ${merchantId}`);
+    await desk.desk.query(sql`update webhooks.event_readers
+      set cursor = ${formatCursor({ xid: '900000000000', position: '1' })} where reader = 'reconcile'`);
 
     await reconcile();
 
@@ -329,10 +318,9 @@ describe('a round of the reconciler', () => {
   });
 
   test('deletes old findings', async () => {
-    await desk.desk.query(
-      `insert into webhooks.findings (id, found_at, merchant_id, order_id, is_repaired, detail)
-       values ('whf_1', now() - interval '91 days', '', '', true, 'old'), ('whf_2', now(), '', '', true, 'new')`,
-    );
+    await desk.desk.query(`
+      insert into webhooks.findings (id, found_at, merchant_id, order_id, is_repaired, detail)
+      values ('whf_1', now() - interval '91 days', '', '', true, 'old'), ('whf_2', now(), '', '', true, 'new')`);
 
     await reconcile();
 

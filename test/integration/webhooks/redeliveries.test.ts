@@ -12,6 +12,7 @@ import { keptLog } from '../../support/kept-log.ts';
 import { failureOf, wrongFields } from '../../support/rpc-failure.ts';
 import { closersOfEachTest, sharedStack } from '../../support/shared-stack.ts';
 import { waitUntil } from '../../support/wait-until.ts';
+import { sql } from '../../support/sql.ts';
 import { sharedWebhookDesk } from './webhook-desk.ts';
 
 const stack = sharedStack({ facades: 0 });
@@ -50,12 +51,10 @@ async function deliver(count: number, state: 'PENDING' | 'DELIVERED' | 'GIVEN_UP
   for (let left = count; left > 0; left -= 1000)
     ids.push(...(await desk.deliver(merchantId, {}, Math.min(left, 1000))));
   if (state !== 'PENDING') {
-    await desk.database.pool.query(
-      `update webhooks.deliveries set state = $2::webhooks.delivery_state, due_at = null, round_attempts = 13,
-         given_up_at = case when $2 = 'GIVEN_UP' then now() end
-       where id = any($1)`,
-      [ids, state],
-    );
+    await desk.database.pool.query(sql`
+      update webhooks.deliveries set state = ${state}::webhooks.delivery_state, due_at = null, round_attempts = 13,
+        given_up_at = case when ${state} = 'GIVEN_UP' then now() end
+      where id = any(${ids})`);
   }
   return ids;
 }
@@ -74,10 +73,8 @@ const ended = (redeliveryId: string) =>
     return redelivery.endTime === undefined ? undefined : redelivery;
   });
 const pendingIds = async (): Promise<string[]> => {
-  const { rows } = await desk.database.pool.query<{ id: string }>(
-    `select id from webhooks.deliveries where merchant_id = $1 and state = 'PENDING' and round_attempts = 0 order by id`,
-    [merchantId],
-  );
+  const { rows } = await desk.database.pool.query<{ id: string }>(sql`select id from webhooks.deliveries
+    where merchant_id = ${merchantId} and state = 'PENDING' and round_attempts = 0 order by id`);
   return rows.map(({ id }) => id);
 };
 
@@ -99,10 +96,8 @@ describe('a redelivery', () => {
     expect(done).toMatchObject({ redeliveredCount: 1_200n, pendingCount: 1_200n, deliveredCount: 0n });
     expect(await pendingIds()).toEqual([...givenUp].sort());
     expect(worker.due()).toBeGreaterThan(1);
-    await desk.database.pool.query(
-      `update webhooks.deliveries set state = 'DELIVERED', due_at = null where id = any($1)`,
-      [givenUp.slice(0, 500)],
-    );
+    await desk.database.pool.query(sql`update webhooks.deliveries set state = 'DELIVERED', due_at = null
+      where id = any(${givenUp.slice(0, 500)})`);
     const changed = await waitUntil('the deliveries are counted again', async () => {
       const counted = await progress(redelivery!.redeliveryId);
       return counted.pendingCount < 1_200n ? counted : undefined;
@@ -118,10 +113,8 @@ describe('a redelivery', () => {
 
     const seen = new Set<bigint>();
     for (const id of ids.slice(0, 20)) {
-      await desk.database.pool.query(
-        `update webhooks.deliveries set state = 'DELIVERED', due_at = null where id = $1`,
-        [id],
-      );
+      await desk.database.pool.query(sql`
+        update webhooks.deliveries set state = 'DELIVERED', due_at = null where id = ${id}`);
       seen.add((await progress(redelivery!.redeliveryId)).deliveredCount);
     }
 
@@ -141,10 +134,8 @@ describe('a redelivery', () => {
     const { id: other } = await stack.createMerchant();
     await desk.deliver(other);
     await desk.deliver(merchantId, { environment: 'PRODUCTION' });
-    await desk.database.pool.query(
-      `update webhooks.deliveries set created_at = now() - interval '2 hours' where id = any($1)`,
-      [early],
-    );
+    await desk.database.pool.query(sql`
+      update webhooks.deliveries set created_at = now() - interval '2 hours' where id = any(${early})`);
     const hourAgo = timestampFromDate(new Date(Date.now() - 3600_000));
     startWorker();
     const begun = await operator().startRedelivery({
@@ -154,9 +145,8 @@ describe('a redelivery', () => {
     });
     const done = await ended(begun.redelivery!.redeliveryId);
     expect(done.redeliveredCount).toBe(2n);
-    const { rows } = await desk.database.pool.query<{ id: string }>(
-      'select id from webhooks.deliveries where redelivery_id is not null order by id',
-    );
+    const { rows } = await desk.database.pool.query<{ id: string }>(`
+      select id from webhooks.deliveries where redelivery_id is not null order by id`);
     expect(rows.map(({ id }) => id)).toEqual([...late].sort());
   });
 
@@ -169,10 +159,9 @@ describe('a redelivery', () => {
       const from = new Date(Math.floor(Date.now() / 1000) * 1000 + hours * 3_600_000);
       const to = new Date(from.getTime() + 1_000);
       const [first, ...later] = await deliver(2, 'DELIVERED');
-      await desk.database.pool.query(
-        'update webhooks.deliveries set created_at = case when id = $1 then $2 else $3 end::timestamptz where id = any($4)',
-        [first, from, to, [first, ...later]],
-      );
+      await desk.database.pool.query(sql`update webhooks.deliveries
+        set created_at = case when id = ${first} then ${from} else ${to} end::timestamptz
+        where id = any(${[first, ...later]})`);
       startWorker();
       const begun = await operator().startRedelivery({
         ...all(),
@@ -221,9 +210,8 @@ describe('a redelivery', () => {
       });
       return redelivery?.endTime !== undefined;
     });
-    const { rows } = await desk.database.pool.query<{ first: string }>(
-      'select merchant_id as first from webhooks.redeliveries order by ended_at nulls last limit 1',
-    );
+    const { rows } = await desk.database.pool.query<{ first: string }>(`
+      select merchant_id as first from webhooks.redeliveries order by ended_at nulls last limit 1`);
     expect(rows).toEqual([{ first: other }]);
     await ended(large.redelivery!.redeliveryId);
   });

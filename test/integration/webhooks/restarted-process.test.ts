@@ -10,6 +10,7 @@ import type { GatehouseProcess } from '../../support/gatehouse-process.ts';
 import { registration } from '../../support/order-requests.ts';
 import { sharedConnection, sharedStack } from '../../support/shared-stack.ts';
 import { waitUntil } from '../../support/wait-until.ts';
+import { sql } from '../../support/sql.ts';
 import { answer, startReceiver } from './receivers.ts';
 import type { Receiver } from './receivers.ts';
 
@@ -51,10 +52,8 @@ const restartWith = (...keys: readonly string[]): Promise<GatehouseProcess> =>
 async function endOrder(orderNumber: string): Promise<void> {
   const orders = stack.client(OrderService, 'writer');
   await orders.registerOrder(registration({ merchantId, orderNumber, webhookUrl: receiver.origin }));
-  await database.query(
-    'update core.orders set expires_at = now(), sweep_at = now() where order_number = $1',
-    [orderNumber],
-  );
+  await database.query(sql`
+    update core.orders set expires_at = now(), sweep_at = now() where order_number = ${orderNumber}`);
 }
 
 /** Whether the webhook of an order is signed with a secret, after it has arrived. */

@@ -21,6 +21,8 @@ import { insertRow } from '../../support/insert-row.ts';
 import { openWebhookDesk, sharedWebhookDesk } from './webhook-desk.ts';
 import { storedId } from '../../support/ids.ts';
 import { sharedConnection, sharedStack } from '../../support/shared-stack.ts';
+import type { Statement } from '../../support/sql.ts';
+import { sql } from '../../support/sql.ts';
 
 const stack = sharedStack({ facades: 0 });
 const desk = sharedWebhookDesk(stack);
@@ -32,18 +34,15 @@ beforeEach(async () => {
 
 const reader = () => desk.client('reader');
 const operator = () => desk.client('operator');
-const sql = (text: string, values: unknown[] = []) => desk.database.pool.query(text, values);
+const query = (statement: Statement) => desk.database.pool.query(statement);
 
 /** Gives deliveries the state after an attempt. */
 const end = (ids: readonly string[], state: 'DELIVERED' | 'GIVEN_UP') =>
-  sql(
-    `update webhooks.deliveries
-     set state = $2::webhooks.delivery_state, due_at = null, attempt_count = 13, round_attempts = 13,
-       given_up_at = case when $2 = 'GIVEN_UP' then now() end, last_attempt_at = now(), last_result = '500',
-       round_started_at = now() - interval '80 hours'
-     where id = any($1)`,
-    [ids, state],
-  );
+  query(sql`update webhooks.deliveries
+    set state = ${state}::webhooks.delivery_state, due_at = null, attempt_count = 13, round_attempts = 13,
+      given_up_at = case when ${state} = 'GIVEN_UP' then now() end, last_attempt_at = now(), last_result = '500',
+      round_started_at = now() - interval '80 hours'
+    where id = any(${ids})`);
 
 const attempted = (deliveryId: string, number: number, own: Record<string, unknown> = {}) =>
   insertRow(desk.database.pool, 'webhooks.delivery_attempts', {
@@ -93,10 +92,8 @@ describe('listing', () => {
     await end([givenUp!], 'GIVEN_UP');
     // Not much longer, because a search by time uses the ids, which have the present time.
     const anHourAgo = Date.now() - 3_600_000;
-    await sql('update webhooks.deliveries set created_at = $2 where id = $1', [
-      elsewhere,
-      new Date(anHourAgo),
-    ]);
+    await query(sql`
+      update webhooks.deliveries set created_at = ${new Date(anHourAgo)} where id = ${elsewhere}`);
     const at = (ms: number) => timestampFromDate(new Date(ms));
 
     expect(await walk({ environment: Environment.PRODUCTION })).toEqual([live]);
@@ -188,7 +185,7 @@ describe('a delivery', () => {
     const before = await reader().getDelivery({ merchantId, deliveryId });
     await attempted(deliveryId, 1, { result: 'DELIVERED' });
     await attempted(deliveryId, 2, { result: 'TIMED_OUT' });
-    await sql('update webhooks.deliveries set attempt_count = 2 where id = $1', [deliveryId]);
+    await query(sql`update webhooks.deliveries set attempt_count = 2 where id = ${deliveryId}`);
 
     const { deliveries } = await reader().listDeliveries({ merchantId });
 
@@ -305,14 +302,14 @@ describe('a delivery', () => {
     const { explanation } = await reader().explainDelivery({ merchantId: id, deliveryId });
 
     expect(explanation).toMatchObject({ scheduleAttempts: 0, scheduleMaxAttempts: 13 });
-    const { rows } = await sql('select from webhooks.signing_secrets where merchant_id = $1', [id]);
+    const { rows } = await query(sql`select from webhooks.signing_secrets where merchant_id = ${id}`);
     expect(rows).toHaveLength(0);
   });
 
   test('is explained when the key of its secret is missing', async () => {
     const [deliveryId = ''] = await desk.deliver(merchantId);
     await desk.client('operator').rotateSigningSecret({ merchantId, environment: Environment.SANDBOX });
-    await sql(`update webhooks.signing_secrets set key_id = 'lost' where merchant_id = $1`, [merchantId]);
+    await query(sql`update webhooks.signing_secrets set key_id = 'lost' where merchant_id = ${merchantId}`);
     const other = await openWebhookDesk(stack);
     try {
       const { explanation } = await other.client('reader').explainDelivery({ merchantId, deliveryId });
@@ -368,7 +365,7 @@ describe('redelivering one delivery', () => {
       const [deliveryId = ''] = await desk.deliver(merchantId);
       const before = await reader().getDelivery({ merchantId, deliveryId });
       await end([deliveryId], state);
-      await sql('update webhooks.lanes set next_due_at = null where merchant_id = $1', [merchantId]);
+      await query(sql`update webhooks.lanes set next_due_at = null where merchant_id = ${merchantId}`);
       const rings = desk.rings.due;
 
       const { delivery } = await operator().redeliverDelivery({ merchantId, deliveryId });
@@ -376,11 +373,10 @@ describe('redelivering one delivery', () => {
       expect(delivery).toMatchObject({ deliveryId, state: DeliveryState.PENDING, attemptCount: 13 });
       const after = await reader().getDelivery({ merchantId, deliveryId });
       expect([after.body, after.delivery?.eventId]).toEqual([before.body, before.delivery?.eventId]);
-      const { rows } = await sql(
-        `select round_attempts, due_at = round_started_at and due_at <= now() as is_due, given_up_at, next_due_at <= now() as is_awake
-         from webhooks.deliveries join webhooks.lanes using (merchant_id, environment, endpoint) where id = $1`,
-        [deliveryId],
-      );
+      const { rows } = await query(sql`
+        select round_attempts, due_at = round_started_at and due_at <= now() as is_due, given_up_at, next_due_at <= now() as is_awake
+        from webhooks.deliveries join webhooks.lanes using (merchant_id, environment, endpoint)
+        where id = ${deliveryId}`);
       expect(rows).toEqual([{ round_attempts: 0, is_due: true, given_up_at: null, is_awake: true }]);
       expect(desk.rings.due).toBe(rings + 1);
     },
@@ -388,20 +384,14 @@ describe('redelivering one delivery', () => {
 
   test('that waits for its next attempt makes it due now, and an open circuit stays open', async () => {
     const [deliveryId = ''] = await desk.deliver(merchantId);
-    await sql(
-      `update webhooks.deliveries set due_at = now() + interval '1 hour', round_attempts = 5 where id = $1`,
-      [deliveryId],
-    );
-    await sql(
-      `update webhooks.lanes set resting_until = now() + interval '1 hour', next_due_at = null where merchant_id = $1`,
-      [merchantId],
-    );
+    await query(sql`update webhooks.deliveries set due_at = now() + interval '1 hour', round_attempts = 5
+      where id = ${deliveryId}`);
+    await query(sql`update webhooks.lanes set resting_until = now() + interval '1 hour', next_due_at = null
+      where merchant_id = ${merchantId}`);
     await operator().redeliverDelivery({ merchantId, deliveryId });
-    const { rows } = await sql(
-      `select due_at <= now() as is_due, next_due_at = resting_until as waits_for_probe from webhooks.deliveries
-       join webhooks.lanes using (merchant_id, environment, endpoint) where id = $1`,
-      [deliveryId],
-    );
+    const { rows } = await query(sql`
+      select due_at <= now() as is_due, next_due_at = resting_until as waits_for_probe from webhooks.deliveries
+      join webhooks.lanes using (merchant_id, environment, endpoint) where id = ${deliveryId}`);
     expect(rows).toEqual([{ is_due: true, waits_for_probe: true }]);
   });
 
@@ -410,24 +400,18 @@ describe('redelivering one delivery', () => {
       ...(await desk.deliver(merchantId)),
       ...(await desk.deliver(merchantId)),
     ];
-    await sql("update webhooks.deliveries set due_at = now() + interval '1 hour' where id = any($1)", [
-      [deliveryId, other],
-    ]);
+    await query(sql`update webhooks.deliveries set due_at = now() + interval '1 hour'
+      where id = any(${[deliveryId, other]})`);
     // The last one has failed by itself.
-    await sql(
-      `insert into webhooks.deliveries select (jsonb_populate_record(d, jsonb_build_object(
-         'id', d.id || n, 'event_id', d.event_id || n, 'sequence', d.sequence + n,
-         'round_attempts', case when n = 1001 then 1 else 0 end
-       ))).* from webhooks.deliveries d, generate_series(1, 1001) n where id = $1`,
-      [deliveryId],
-    );
+    await query(sql`insert into webhooks.deliveries select (jsonb_populate_record(d, jsonb_build_object(
+        'id', d.id || n, 'event_id', d.event_id || n, 'sequence', d.sequence + n,
+        'round_attempts', case when n = 1001 then 1 else 0 end
+      ))).* from webhooks.deliveries d, generate_series(1, 1001) n where id = ${deliveryId}`);
     await operator().redeliverDelivery({ merchantId, deliveryId });
-    const { rows } = await sql(
-      `select order_id = (select order_id from webhooks.deliveries where id = $2) as is_other,
-         count(*) filter (where due_at <= now())::int as due, count(*)::int as all
-       from webhooks.deliveries where merchant_id = $1 group by 1 order by 1`,
-      [merchantId, other],
-    );
+    const { rows } = await query(sql`
+      select order_id = (select order_id from webhooks.deliveries where id = ${other}) as is_other,
+        count(*) filter (where due_at <= now())::int as due, count(*)::int as all
+      from webhooks.deliveries where merchant_id = ${merchantId} group by 1 order by 1`);
     expect(rows).toEqual([
       { is_other: false, due: 1001, all: 1002 },
       { is_other: true, due: 0, all: 1 },
@@ -440,7 +424,7 @@ describe('redelivering one delivery', () => {
       { merchantId, deliveryId },
       { headers: { 'x-gatehouse-actor': 'abebe' } },
     );
-    const { rows } = await sql('select * from webhooks.audit_outbox where target_id = $1', [deliveryId]);
+    const { rows } = await query(sql`select * from webhooks.audit_outbox where target_id = ${deliveryId}`);
     expect(rows).toMatchObject([
       { actor: 'operator:abebe', action: 'delivery.redeliver', merchant_id: merchantId },
     ]);
@@ -479,9 +463,8 @@ describe('expensive reads', () => {
         });
       const { pool } = desk.database;
       const holder = await pool.connect();
-      await holder.query(
-        `begin; set local idle_in_transaction_session_timeout = 0; lock table ${table} in access exclusive mode`,
-      );
+      await holder.query(`begin;
+        set local idle_in_transaction_session_timeout = 0; lock table ${table} in access exclusive mode`);
       const refused: (string | undefined)[] = [];
       const call = async (): Promise<void> => {
         try {
@@ -519,10 +502,8 @@ const bodyOf = (reason: string, phone: string) =>
 async function orderWithEnded(count = 1): Promise<string> {
   const orderId = newRandomId('ord', new Date());
   await desk.deliver(merchantId, { orderId, body: Buffer.from(bodyOf('Shoes', '0911223344')) }, count);
-  await desk.database.pool.query(
-    "update webhooks.deliveries set state = 'DELIVERED', due_at = null where order_id = $1",
-    [orderId],
-  );
+  await desk.database.pool.query(sql`
+    update webhooks.deliveries set state = 'DELIVERED', due_at = null where order_id = ${orderId}`);
   return orderId;
 }
 
@@ -533,10 +514,8 @@ async function bodiesAfterErasure(orderId: string): Promise<readonly string[]> {
 
   await eraseDeliveries({ database: desk.database, personalData, logger }, new AbortController().signal);
 
-  const { rows } = await desk.database.pool.query<{ body: Buffer }>(
-    'select distinct body from webhooks.deliveries where order_id = $1',
-    [orderId],
-  );
+  const { rows } = await desk.database.pool.query<{ body: Buffer }>(sql`
+    select distinct body from webhooks.deliveries where order_id = ${orderId}`);
   return rows.map(({ body }) => body.toString());
 }
 
@@ -569,11 +548,9 @@ test('an order with very many events, which core erases in several parts, is era
     [large, 1_000],
     [next, 3],
   ] as const)
-    await coreDatabase.query(
-      `insert into core.erased_orders (merchant_id, environment, order_id, from_sequence, to_sequence, erased_at, seal)
-       values ($1, 'SANDBOX', $2, 1, $3, now(), '')`,
-      [storedId('mer', merchantId), storedId('ord', orderId), last],
-    );
+    await coreDatabase.query(sql`
+      insert into core.erased_orders (merchant_id, environment, order_id, from_sequence, to_sequence, erased_at, seal)
+      values (${storedId('mer', merchantId)}, 'SANDBOX', ${storedId('ord', orderId)}, 1, ${last}, now(), '')`);
 
   // A transaction of another test may hold the list back.
   const bodies = await waitUntil('the last order is erased', async () => {

@@ -21,6 +21,7 @@ import { describeFailure, failureOf, wrongFields } from '../../support/rpc-failu
 import { waitUntil } from '../../support/wait-until.ts';
 import { openWebhookDesk, quietStatus, sharedWebhookDesk } from './webhook-desk.ts';
 import { sharedStack } from '../../support/shared-stack.ts';
+import { sql } from '../../support/sql.ts';
 
 const stack = sharedStack({ facades: 0 });
 const desk = sharedWebhookDesk(stack);
@@ -35,10 +36,8 @@ const operator = () => desk.client('operator');
 const endpointAt = (index: number): string => `https://shop-${String(index).padStart(3, '0')}.example`;
 const lane = (endpoint: string) => ({ merchantId, environment: Environment.SANDBOX, endpoint });
 const rest = (endpoint: string) =>
-  desk.database.pool.query(
-    `update webhooks.lanes set consecutive_failures = 7, resting_until = now() + interval '1 minute' where endpoint = $1`,
-    [endpoint],
-  );
+  desk.database.pool.query(sql`update webhooks.lanes
+    set consecutive_failures = 7, resting_until = now() + interval '1 minute' where endpoint = ${endpoint}`);
 
 interface PlanNode {
   readonly 'Relation Name'?: string;
@@ -109,11 +108,9 @@ describe('listing', () => {
   test('shows the start of its failures, and the result of the latest attempt', async () => {
     await desk.deliver(merchantId, { endpoint: endpointAt(1) });
     await desk.deliver(merchantId, { endpoint: endpointAt(2) });
-    await desk.database.pool.query(
-      `update webhooks.lanes set failing_since = '2026-03-01T12:00:00Z', last_attempt_result = 'TIMED_OUT',
-         resting_until = now() + interval '1 minute' where endpoint = $1`,
-      [endpointAt(1)],
-    );
+    await desk.database.pool.query(sql`
+      update webhooks.lanes set failing_since = '2026-03-01T12:00:00Z', last_attempt_result = 'TIMED_OUT',
+        resting_until = now() + interval '1 minute' where endpoint = ${endpointAt(1)}`);
     await operator().pauseEndpoint(lane(endpointAt(2)));
     const { endpoints } = await reader().listEndpoints({ merchantId, onlyInTrouble: true });
     expect(endpoints).toMatchObject([
@@ -128,12 +125,11 @@ describe('listing', () => {
   });
 
   test('reads no more than its page of 20,000 failing ones, of all merchants', async () => {
-    await desk.database.pool.query(
-      `insert into webhooks.lanes (merchant_id, environment, endpoint, resting_until, paused_at, created_at)
-       select 'mer_' || lpad((n % 1000)::text, 26, '0'), 'SANDBOX', 'https://shop-' || n || '.example', now(),
-         case when n % 3 = 0 then now() end, now()
-       from generate_series(1, 20000) n`,
-    );
+    await desk.database.pool.query(`
+      insert into webhooks.lanes (merchant_id, environment, endpoint, resting_until, paused_at, created_at)
+      select 'mer_' || lpad((n % 1000)::text, 26, '0'), 'SANDBOX', 'https://shop-' || n || '.example', now(),
+        case when n % 3 = 0 then now() end, now()
+      from generate_series(1, 20000) n`);
     await desk.database.pool.query('analyze webhooks.lanes');
     const filter = {
       merchantId: undefined,
@@ -209,9 +205,8 @@ describe('pausing and resuming', () => {
     await desk.deliver(merchantId, { endpoint: endpointAt(1) });
     await operator().pauseEndpoint({ ...lane(endpointAt(1)), reason: 'moving house' });
     await operator().resumeEndpoint(lane(endpointAt(1)));
-    const { rows } = await desk.database.pool.query(
-      'select * from webhooks.audit_outbox order by created_at, id',
-    );
+    const { rows } = await desk.database.pool.query(`
+      select * from webhooks.audit_outbox order by created_at, id`);
     expect(rows).toEqual([
       expect.objectContaining({
         action: 'endpoint.pause',

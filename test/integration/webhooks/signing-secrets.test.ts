@@ -8,6 +8,7 @@ import { createSigningSecrets } from '../../../src/webhooks/secrets/signing-secr
 import type { SigningSecretsParts } from '../../../src/webhooks/secrets/signing-secrets.ts';
 import { insertRow } from '../../support/insert-row.ts';
 import { waitUntil } from '../../support/wait-until.ts';
+import { sql } from '../../support/sql.ts';
 import { newDelivery } from './dispatch-desk.ts';
 import { sharedWebhooksDatabase } from './shared-webhooks-database.ts';
 
@@ -52,9 +53,8 @@ async function addEndpoint(of = merchantId): Promise<string> {
   return id;
 }
 const stored = async (): Promise<unknown[]> => {
-  const { rows } = await database.pool.query<object>(
-    'select * from webhooks.signing_secrets order by is_current desc',
-  );
+  const { rows } = await database.pool.query<object>(`
+    select * from webhooks.signing_secrets order by is_current desc`);
   return rows;
 };
 
@@ -167,10 +167,9 @@ describe('a lane that begins to wait for a secret', () => {
     });
   };
   const waitOfLane = async () => {
-    const { rows } = await database.pool.query<object>(
-      `select awaits_secret_since::date::text as since, next_due_at <= now() as is_due from webhooks.lanes where merchant_id = $1`,
-      [merchantId],
-    );
+    const { rows } = await database.pool.query<object>(sql`
+      select awaits_secret_since::date::text as since, next_due_at <= now() as is_due from webhooks.lanes
+      where merchant_id = ${merchantId}`);
     return rows[0];
   };
 
@@ -178,10 +177,9 @@ describe('a lane that begins to wait for a secret', () => {
     await insertDeliveries(database.pool, [newDelivery({ merchantId, url: `${endpoint}/hook` })]);
     await openSecrets().rotate({ ...sandbox(), environment: 'PRODUCTION' }, day, by);
     const leaseId = randomUUID();
-    await database.pool.query(
-      `update webhooks.lanes set awaits_secret_since = '2026-01-01T00:00:00Z', lease_id = $1, leased_until = now() where merchant_id = $2`,
-      [leaseId, merchantId],
-    );
+    await database.pool.query(sql`update webhooks.lanes
+      set awaits_secret_since = '2026-01-01T00:00:00Z', lease_id = ${leaseId}, leased_until = now()
+      where merchant_id = ${merchantId}`);
 
     await release(leaseId);
 
@@ -195,7 +193,7 @@ describe('a lane that begins to wait for a secret', () => {
     const leased = { lanes: 10, unhealthyLanes: 10, exceptOwners: [], leaseId, leaseMs: 20_000 };
     await leaseLanes(pool, leased);
     const holder = await pool.connect();
-    await holder.query('select pg_advisory_lock($1)', [holdKey]);
+    await holder.query(sql`select pg_advisory_lock(${holdKey})`);
 
     const releasing = release(leaseId);
     await waitUntil('the release has changed the lane', async () => (await advisoryWaits()) === 1);
@@ -204,7 +202,7 @@ describe('a lane that begins to wait for a secret', () => {
       .rotate(sandbox(), day, by)
       .finally(() => (isRotated = true));
     await waitUntil('the secret is stored, or waits', async () => isRotated || (await advisoryWaits()) === 2);
-    await holder.query('select pg_advisory_unlock($1)', [holdKey]);
+    await holder.query(sql`select pg_advisory_unlock(${holdKey})`);
     holder.release();
     await Promise.all([releasing, rotating]);
 
@@ -212,10 +210,8 @@ describe('a lane that begins to wait for a secret', () => {
   });
 
   async function advisoryWaits(): Promise<number> {
-    const { rows } = await database.pool.query<{ count: number }>(
-      `select count(*)::int as count from pg_locks
-       where locktype = 'advisory' and not granted and database = (select oid from pg_database where datname = current_database())`,
-    );
+    const { rows } = await database.pool.query<{ count: number }>(`select count(*)::int as count from pg_locks
+      where locktype = 'advisory' and not granted and database = (select oid from pg_database where datname = current_database())`);
     return rows[0]?.count ?? 0;
   }
 });
@@ -330,9 +326,8 @@ describe('encryption at rest', () => {
     const first = await secrets.rotate(sandbox(), day, by);
     const second = await secrets.rotate(sandbox(), day, by);
 
-    const { rows } = await database.pool.query<{ text: string }>(
-      `select schema_to_xml('webhooks', true, false, '')::text as text`,
-    );
+    const { rows } = await database.pool.query<{ text: string }>(`
+      select schema_to_xml('webhooks', true, false, '')::text as text`);
 
     const dump = rows[0]!.text;
     // Bytes are dumped in base64, in places with line breaks.
@@ -393,7 +388,7 @@ describe('encryption at rest', () => {
     const secrets = openSecrets();
     await secrets.rotate(sandbox(), day, by);
     const thief = newRandomId('mer', new Date());
-    await database.pool.query('update webhooks.signing_secrets set merchant_id = $1', [thief]);
+    await database.pool.query(sql`update webhooks.signing_secrets set merchant_id = ${thief}`);
     await expect(secrets.live({ ...sandbox(), merchantId: thief })).rejects.toThrow('cannot be decrypted');
   });
 });

@@ -19,6 +19,8 @@ import { buildReport } from './outgoing.ts';
 import { sharedWebhookDesk } from './webhook-desk.ts';
 import { sharedStack } from '../../support/shared-stack.ts';
 import { waitUntil } from '../../support/wait-until.ts';
+import type { Statement } from '../../support/sql.ts';
+import { sql } from '../../support/sql.ts';
 
 // The RPCs of webhook endpoints over PostgreSQL. Nothing is sent here.
 
@@ -40,8 +42,8 @@ const keyOf = (endpoint: WebhookEndpoint | undefined) => ({
   merchantId,
   webhookEndpointId: endpoint?.webhookEndpointId ?? '',
 });
-const sql = <Row extends object>(text: string, values: unknown[]) =>
-  desk.database.pool.query<Row>(text, values).then(({ rows }) => rows);
+const query = <Row extends object>(statement: Statement) =>
+  desk.database.pool.query<Row>(statement).then(({ rows }) => rows);
 const abandon = () =>
   abandonDeleted(
     {
@@ -225,10 +227,8 @@ describe('changing an endpoint', () => {
     await operator().rotateWebhookEndpointSecret(key);
     await operator().deleteWebhookEndpoint(key);
 
-    const entries = await sql<{ action: string; details: object }>(
-      'select action, details from webhooks.audit_outbox where merchant_id = $1 order by id',
-      [merchantId],
-    );
+    const entries = await query<{ action: string; details: object }>(sql`
+      select action, details from webhooks.audit_outbox where merchant_id = ${merchantId} order by id`);
 
     expect(entries.map(({ action }) => action).sort()).toEqual(
       [
@@ -254,20 +254,17 @@ describe('deleting an endpoint', () => {
     await operator().deleteWebhookEndpoint(key);
     // Nothing is sent until the pending deliveries are abandoned.
     expect(
-      await sql(
-        'select paused_at is not null as "isPaused" from webhooks.lanes where merchant_id = $1 and endpoint = $2',
-        [merchantId, key.webhookEndpointId],
-      ),
+      await query(sql`select paused_at is not null as "isPaused" from webhooks.lanes
+        where merchant_id = ${merchantId} and endpoint = ${key.webhookEndpointId}`),
     ).toEqual([{ isPaused: true }]);
     // The intake had read the endpoint before, and writes only now.
     await deliver(webhookEndpoint);
     await Promise.all([abandon(), abandon()]);
     await abandon();
 
-    const counts = await sql<{ endpoint: string; state: string; count: string }>(
-      'select endpoint, state, count(*) from webhooks.deliveries where merchant_id = $1 group by 1, 2 order by 3 desc',
-      [merchantId],
-    );
+    const counts = await query<{ endpoint: string; state: string; count: string }>(sql`
+      select endpoint, state, count(*) from webhooks.deliveries
+      where merchant_id = ${merchantId} group by 1, 2 order by 3 desc`);
     expect(counts).toEqual([
       { endpoint: key.webhookEndpointId, state: 'GIVEN_UP', count: '1203' },
       { endpoint: kept.webhookEndpoint?.webhookEndpointId, state: 'PENDING', count: '1' },
@@ -295,9 +292,8 @@ describe('deleting an endpoint', () => {
       operator().testWebhookEndpoint(key),
     ];
     expect(await Promise.all(calls.map(refusalOf))).toEqual(calls.map(() => 'WEBHOOK_ENDPOINT_NOT_FOUND'));
-    const secrets = await sql('select from webhooks.signing_secrets where endpoint_id = $1', [
-      key.webhookEndpointId,
-    ]);
+    const secrets = await query(sql`
+      select from webhooks.signing_secrets where endpoint_id = ${key.webhookEndpointId}`);
     expect(secrets).toHaveLength(0);
   });
 
@@ -306,16 +302,13 @@ describe('deleting an endpoint', () => {
     const key = keyOf(webhookEndpoint);
     const deletion = await desk.database.pool.connect();
     await deletion.query('begin');
-    await deletion.query('update webhooks.webhook_endpoints set deleted_at = now() where id = $1', [
-      key.webhookEndpointId,
-    ]);
+    await deletion.query(sql`
+      update webhooks.webhook_endpoints set deleted_at = now() where id = ${key.webhookEndpointId}`);
     let isOver = false;
     const rotation = refusalOf(operator().rotateWebhookEndpointSecret(key)).finally(() => (isOver = true));
     await waitUntil('the rotation waits for the deletion, or has ended', async () => {
-      const waiting = await sql(
-        "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
-        [],
-      );
+      const waiting = await query(sql`
+        select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`);
       return isOver || waiting.length > 0;
     });
     await deletion.query('commit');
@@ -354,12 +347,10 @@ describe('deleting an endpoint', () => {
 
     expect(result).toMatchObject({ isHeld: true });
     expect(
-      await sql(
-        `select l.paused_at, l.paused_by_answer, l.lease_id, e.emptied_at is not null as is_emptied
-         from webhooks.lanes l join webhooks.webhook_endpoints e on e.merchant_id = l.merchant_id and e.id = l.endpoint
-         where l.merchant_id = $1`,
-        [merchantId],
-      ),
+      await query(sql`
+        select l.paused_at, l.paused_by_answer, l.lease_id, e.emptied_at is not null as is_emptied
+        from webhooks.lanes l join webhooks.webhook_endpoints e on e.merchant_id = l.merchant_id and e.id = l.endpoint
+        where l.merchant_id = ${merchantId}`),
     ).toEqual([{ paused_at: null, paused_by_answer: false, lease_id: null, is_emptied: true }]);
   });
 });
