@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { canonicalDecimal, isGreaterDecimal, sameDecimal } from '../../../src/contract/decimal-text.ts';
+import { forAll } from '../../support/for-all.ts';
 
 const digits = (minLength: number, maxLength: number) =>
   fc.array(fc.integer({ min: 0, max: 9 }), { minLength, maxLength }).map((list) => list.join(''));
@@ -34,23 +35,15 @@ describe('canonicalDecimal', () => {
     expect(canonicalDecimal(text)).toBeUndefined();
   });
 
-  test('keeps the value of every decimal, and writes equal ones alike', () => {
-    fc.assert(
-      fc.property(decimals, decimals, (a, b) => {
-        expect(value(canonicalDecimal(a)!)).toBe(value(a));
-        expect(sameDecimal(a, b)).toBe(value(a) === value(b));
-        expect([isGreaterDecimal(a, b), isGreaterDecimal(a, a)]).toEqual([value(a) > value(b), false]);
-      }),
-    );
+  forAll([decimals, decimals])('keeps the value of every decimal, and writes equal ones alike', (a, b) => {
+    expect(value(canonicalDecimal(a)!)).toBe(value(a));
+    expect(sameDecimal(a, b)).toBe(value(a) === value(b));
+    expect([isGreaterDecimal(a, b), isGreaterDecimal(a, a)]).toEqual([value(a) > value(b), false]);
   });
 
-  test('does not change its own result', () => {
-    fc.assert(
-      fc.property(decimals, (text) => {
-        const canonical = canonicalDecimal(text)!;
-        expect(canonicalDecimal(canonical)).toBe(canonical);
-      }),
-    );
+  forAll([decimals])('does not change its own result', (text) => {
+    const canonical = canonicalDecimal(text)!;
+    expect(canonicalDecimal(canonical)).toBe(canonical);
   });
 });
 

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { TypeID } from 'typeid-js';
 import { isPublicId } from '../../../src/contract/public-id.ts';
 import { publicId, storedId } from '../../support/ids.ts';
+import { forAll } from '../../support/for-all.ts';
 
 const uuids = fc.uuid();
 /** As many bits as an id has, whether or not they are a UUID. */
@@ -26,20 +27,12 @@ const byTheLibrary = (id: string): string | undefined => {
 };
 
 describe('a public id', () => {
-  test('is shown as a TypeID of its UUID', () => {
-    fc.assert(
-      fc.property(uuids, (uuid) => {
-        expect(publicId('ord', uuid)).toBe(TypeID.fromUUID('ord', uuid).toString());
-      }),
-    );
+  forAll([uuids])('is shown as a TypeID of its UUID', (uuid) => {
+    expect(publicId('ord', uuid)).toBe(TypeID.fromUUID('ord', uuid).toString());
   });
 
-  test('is stored as the UUID that it shows', () => {
-    fc.assert(
-      fc.property(uuids, (uuid) => {
-        expect(storedId('mer', publicId('mer', uuid))).toBe(uuid);
-      }),
-    );
+  forAll([uuids])('is stored as the UUID that it shows', (uuid) => {
+    expect(storedId('mer', publicId('mer', uuid))).toBe(uuid);
   });
 
   test.each(['00000000-0000-0000-0000-000000000000', 'ffffffff-ffff-ffff-ffff-ffffffffffff'])(
@@ -50,12 +43,8 @@ describe('a public id', () => {
     },
   );
 
-  test('is valid exactly when its bits are a UUID', () => {
-    fc.assert(
-      fc.property(suffixes, (suffix) => {
-        expect(isPublicId('ord', `ord_${suffix}`)).toBe(byTheLibrary(`ord_${suffix}`) !== undefined);
-      }),
-    );
+  forAll([suffixes])('is valid exactly when its bits are a UUID', (suffix) => {
+    expect(isPublicId('ord', `ord_${suffix}`)).toBe(byTheLibrary(`ord_${suffix}`) !== undefined);
   });
 });
 
@@ -78,11 +67,7 @@ describe('an invalid id', () => {
     expect(() => storedId('ord', text)).toThrow('is not an id of the form ord_');
   });
 
-  test('is refused for any text that the library refuses', () => {
-    fc.assert(
-      fc.property(fc.string({ unit: 'binary' }), (text) => {
-        expect(isPublicId('ord', `ord_${text}`)).toBe(byTheLibrary(`ord_${text}`) !== undefined);
-      }),
-    );
+  forAll([fc.string({ unit: 'binary' })])('is refused for any text that the library refuses', (text) => {
+    expect(isPublicId('ord', `ord_${text}`)).toBe(byTheLibrary(`ord_${text}`) !== undefined);
   });
 });

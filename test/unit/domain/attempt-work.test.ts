@@ -10,6 +10,7 @@ import type {
 } from '../../../src/core/domain/order.ts';
 import { buildAttempt, buildOrder, buildStrayMoney, buildWork, expiresAt } from './build-order.ts';
 import { orderHistories } from './order-histories.ts';
+import { forAll } from '../../support/for-all.ts';
 
 const now = new Date('2026-03-01T12:05:00.000Z');
 const before = new Date(now.getTime() - 1);
@@ -127,24 +128,20 @@ test.each<[PaymentAttemptStatus, boolean, boolean]>([
   },
 );
 
-test('in every history, money that a wallet reports pays the order or is stray, and one payment completes it', () => {
-  fc.assert(
-    fc.property(orderHistories, ({ order, told }) => {
-      expect(told.filter((one) => one === 'payment')).toHaveLength(order.status === 'COMPLETED' ? 1 : 0);
-      expect(told.filter((one) => one === 'neither' || one === 'both')).toEqual([]);
-    }),
-    { numRuns: 500 },
-  );
-});
+forAll([orderHistories], { numRuns: 500 })(
+  'in every history, money that a wallet reports pays the order or is stray, and one payment completes it',
+  ({ order, told }) => {
+    expect(told.filter((one) => one === 'payment')).toHaveLength(order.status === 'COMPLETED' ? 1 : 0);
+    expect(told.filter((one) => one === 'neither' || one === 'both')).toEqual([]);
+  },
+);
 
-test('in every history, a wallet can have been called only under a lease', () => {
-  fc.assert(
-    fc.property(orderHistories, ({ sentUnleased }) => {
-      expect(sentUnleased).toBe(false);
-    }),
-    { numRuns: 500 },
-  );
-});
+forAll([orderHistories], { numRuns: 500 })(
+  'in every history, a wallet can have been called only under a lease',
+  ({ sentUnleased }) => {
+    expect(sentUnleased).toBe(false);
+  },
+);
 
 test('the histories reach payments, stray money and every end of an order', () => {
   const sample = fc.sample(orderHistories, { numRuns: 1_000, seed: 1 });

@@ -10,6 +10,7 @@ import { registerOrder } from '../../../src/core/domain/order.ts';
 import { transition } from '../../../src/core/domain/transition.ts';
 import type { Command } from '../../../src/core/domain/transition.ts';
 import { buildFacts, buildStrayMoney, money, phone, registeredAt } from './build-order.ts';
+import { forAll } from '../../support/for-all.ts';
 
 const start = (attemptId: AttemptId): Command => ({
   type: 'start_payment',
@@ -124,36 +125,28 @@ function live(sequence: readonly Move[], isHonest: boolean, look: (life: Life, s
 }
 
 describe('in every history of an order and its stray money', () => {
-  test('at most one attempt holds money of the payer, if the wallet never revokes a refusal', () => {
-    fc.assert(
-      fc.property(moves, (sequence) => {
-        live(sequence, true, ({ holds }) => expect(holds.size).toBeLessThanOrEqual(1));
-      }),
-      { numRuns: 2_000 },
-    );
-  });
+  forAll([moves], { numRuns: 2_000 })(
+    'at most one attempt holds money of the payer, if the wallet never revokes a refusal',
+    (sequence) => {
+      live(sequence, true, ({ holds }) => expect(holds.size).toBeLessThanOrEqual(1));
+    },
+  );
 
-  test('no attempt is sent while another holds money, whatever the wallet takes back', () => {
-    fc.assert(
-      fc.property(moves, (sequence) => {
-        live(sequence, false, ({ holds }, isSentNow) => {
-          if (isSentNow) expect([...holds]).toEqual([]);
-        });
-      }),
-      { numRuns: 2_000 },
-    );
-  });
+  forAll([moves], { numRuns: 2_000 })(
+    'no attempt is sent while another holds money, whatever the wallet takes back',
+    (sequence) => {
+      live(sequence, false, ({ holds }, isSentNow) => {
+        if (isSentNow) expect([...holds]).toEqual([]);
+      });
+    },
+  );
 
-  test('an order whose attempts have ended can always end, with or without money', () => {
-    fc.assert(
-      fc.property(moves, (sequence) => {
-        const { order } = live(sequence, false, () => undefined);
-        const attempt = order.latestAttempt?.status;
-        if (order.status !== 'PENDING' || attempt === 'SENT' || attempt === 'UNKNOWN') return;
-        const over = transition(order, { type: 'expire' }, new Date(registeredAt.getTime() + 86_400_000));
-        expect(over).toMatchObject({ ok: true, value: { order: { status: 'EXPIRED' } } });
-      }),
-    );
+  forAll([moves])('an order whose attempts have ended can always end, with or without money', (sequence) => {
+    const { order } = live(sequence, false, () => undefined);
+    const attempt = order.latestAttempt?.status;
+    if (order.status !== 'PENDING' || attempt === 'SENT' || attempt === 'UNKNOWN') return;
+    const over = transition(order, { type: 'expire' }, new Date(registeredAt.getTime() + 86_400_000));
+    expect(over).toMatchObject({ ok: true, value: { order: { status: 'EXPIRED' } } });
   });
 
   test('the histories reach a second attempt after money was returned, and orders that end before', () => {

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { Currency } from '../../../src/core/domain/currency.ts';
 import { Money } from '../../../src/core/domain/money.ts';
 import { money } from './build-order.ts';
+import { forAll } from '../../support/for-all.ts';
 
 const notDecimalText = 'must be decimal text greater than zero, such as 100.50';
 
@@ -63,26 +64,24 @@ describe('Money.parse', () => {
     expect(Money.parse(text, 'amount', Currency.of(code))).toEqual(refused);
   });
 
-  test('reads back exactly what formatMinorUnits wrote, at any size and exponent', () => {
-    fc.assert(
-      fc.property(amounts, ({ of, minorUnits }) => {
-        const text = Money.formatMinorUnits(minorUnits, of);
+  forAll([amounts])(
+    'reads back exactly what formatMinorUnits wrote, at any size and exponent',
+    ({ of, minorUnits }) => {
+      const text = Money.formatMinorUnits(minorUnits, of);
 
-        expect(money(text, of.code)).toEqual({ text, minorUnits, currency: of });
-      }),
-    );
-  });
+      expect(money(text, of.code)).toEqual({ text, minorUnits, currency: of });
+    },
+  );
 
-  test('reads the same value with trailing zeros left out, and still keeps the text', () => {
-    fc.assert(
-      fc.property(amounts, ({ of, minorUnits }) => {
-        const full = Money.formatMinorUnits(minorUnits, of);
-        const short = full.includes('.') ? full.replace(/\.?0+$/, '') : full;
+  forAll([amounts])(
+    'reads the same value with trailing zeros left out, and still keeps the text',
+    ({ of, minorUnits }) => {
+      const full = Money.formatMinorUnits(minorUnits, of);
+      const short = full.includes('.') ? full.replace(/\.?0+$/, '') : full;
 
-        expect(money(short, of.code)).toEqual({ text: short, minorUnits, currency: of });
-      }),
-    );
-  });
+      expect(money(short, of.code)).toEqual({ text: short, minorUnits, currency: of });
+    },
+  );
 
   test('returns a value for exactly the texts of its grammar', () => {
     const nearlyAmounts = fc.string({ unit: fc.constantFrom(...'0019.-+e, '), maxLength: 16 });

@@ -17,6 +17,7 @@ import type { RefundStatus } from '../../../src/core/domain/refund.ts';
 import { needsApproval, refundAmount, refundable } from '../../../src/core/domain/refundable.ts';
 import type { ReversalOutcome } from '../../../src/core/domain/reversal.ts';
 import { buildAttempt, buildOrder, buildRefundFacts, buildWallet, money } from './build-order.ts';
+import { forAll } from '../../support/for-all.ts';
 
 const etb = money('1').currency;
 const deducted = 10_050n;
@@ -211,73 +212,68 @@ function play(
 const isEnd = (status: RefundStatus) => status === 'COMPLETED' || status === 'FAILED';
 
 /** Asserts a rule after each step of random histories. */
-const always = (rule: (world: World, before: World) => void) =>
-  fc.assert(
-    fc.property(histories, (history) => {
-      play(history, rule);
-    }),
-    { numRuns: 100 },
-  );
+const always = (name: string, rule: (world: World, before: World) => void): void =>
+  forAll([histories])(name, (history) => {
+    play(history, rule);
+  });
 
 describe('in every history of an order’s refunds', () => {
-  test('the returned money and the money in progress never exceed what was debited, in our records and in the wallet’s', () => {
-    always(({ refunds, order, ledger }) => {
+  always(
+    'the returned money and the money in progress never exceed what was debited, in our records and in the wallet’s',
+    ({ refunds, order, ledger }) => {
       expect(heldMinorUnits(refunds) <= deducted).toBe(true);
       expect([...ledger.paidOut.values()].reduce((sum, each) => sum + each, 0n) <= deducted).toBe(true);
       const completed = refunds.filter((refund) => refundStatus(refund) === 'COMPLETED');
       expect(order.refundedMinorUnits).toBe(completed.reduce((sum, { minorUnits }) => sum + minorUnits, 0n));
-    });
-  });
+    },
+  );
 
-  test('COMPLETED means that the wallet paid, FAILED that it did not and never will, and both are final', () => {
-    always(({ refunds, ledger }, before) => {
+  always(
+    'COMPLETED means that the wallet paid, FAILED that it did not and never will, and both are final',
+    ({ refunds, ledger }, before) => {
       for (const refund of refunds) {
         const status = refundStatus(refund);
         if (isEnd(status)) expect(ledger.paidOut.has(refund.id)).toBe(status === 'COMPLETED');
         const earlier = before.refunds.find(({ id }) => id === refund.id);
         if (earlier !== undefined && isEnd(refundStatus(earlier))) expect(refund).toEqual(earlier);
       }
-    });
-  });
+    },
+  );
 
-  test('each refund has one reference at its wallet, and is not sent before its approval by a second person', () => {
-    always(({ refunds, ledger }) => {
+  always(
+    'each refund has one reference at its wallet, and is not sent before its approval by a second person',
+    ({ refunds, ledger }) => {
       for (const { id, progress, requestedBy, decidedBy } of refunds) {
         if ('name' in progress) expect(progress.name).toBe(id);
         if (progress.status === 'AWAITING_APPROVAL') expect(ledger.paidOut.has(id)).toBe(false);
         if (progress.status !== 'APPROVAL_DECLINED' && decidedBy !== '')
           expect(decidedBy).not.toBe(requestedBy);
       }
-    });
-  });
+    },
+  );
 
-  test('nothing is refunded of a payment that is returned as stray, and the order stays COMPLETED', () => {
-    always(({ isStrayToo, refunds, order }, before) => {
+  always(
+    'nothing is refunded of a payment that is returned as stray, and the order stays COMPLETED',
+    ({ isStrayToo, refunds, order }, before) => {
       if (before.isStrayToo && isStrayToo) expect(refunds).toHaveLength(before.refunds.length);
       expect(order.status).toBe('COMPLETED');
       expect(order.deductedMinorUnits).toBe(deducted);
-    });
-  });
+    },
+  );
 
-  test('the events have no gap, and each refund has one first event and at most one last', () => {
-    always(({ events }) => {
-      expect(events.map(({ sequence }) => sequence)).toEqual(events.map((_, at) => 4 + at));
-      for (const own of Map.groupBy(events, ({ refund }) => refund?.id).values()) {
-        const types = own.map(({ type }) => type);
-        expect(types[0]).toBe('REFUND_REQUESTED');
-        expect(types.slice(1).filter((type) => type !== 'REFUND_APPROVED').length).toBeLessThanOrEqual(1);
-      }
-    });
+  always('the events have no gap, and each refund has one first event and at most one last', ({ events }) => {
+    expect(events.map(({ sequence }) => sequence)).toEqual(events.map((_, at) => 4 + at));
+    for (const own of Map.groupBy(events, ({ refund }) => refund?.id).values()) {
+      const types = own.map(({ type }) => type);
+      expect(types[0]).toBe('REFUND_REQUESTED');
+      expect(types.slice(1).filter((type) => type !== 'REFUND_APPROVED').length).toBeLessThanOrEqual(1);
+    }
   });
 });
 
-test('a wallet that returns only whole payments never gets a part', () => {
-  fc.assert(
-    fc.property(histories, ({ moves }) => {
-      const { refunds } = play({ refunds: 'whole', moves }, () => undefined);
-      expect(refunds.every(({ minorUnits }) => minorUnits === deducted)).toBe(true);
-    }),
-  );
+forAll([histories])('a wallet that returns only whole payments never gets a part', ({ moves }) => {
+  const { refunds } = play({ refunds: 'whole', moves }, () => undefined);
+  expect(refunds.every(({ minorUnits }) => minorUnits === deducted)).toBe(true);
 });
 
 test('the histories reach every state', () => {

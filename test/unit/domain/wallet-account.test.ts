@@ -2,6 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { promoteAccount, removeAccount, retireAccount } from '../../../src/core/domain/wallet-account.ts';
 import type { WalletAccountCheck, WalletAccountState } from '../../../src/core/domain/wallet-account.ts';
+import { forAll } from '../../support/for-all.ts';
 
 const states: readonly WalletAccountState[] = ['NEXT', 'CURRENT', 'RETIRED'];
 const checks: readonly WalletAccountCheck[] = ['WAITING', 'ACCEPTED', 'REFUSED', 'UNKNOWN'];
@@ -39,18 +40,11 @@ describe('every state with every command', () => {
   });
 });
 
-test('an account is removed only when it is not current and no money depends on it', () => {
-  fc.assert(
-    fc.property(
-      fc.constantFrom(...states),
-      fc.constantFrom(...checks),
-      fc.nat(3),
-      fc.nat(3),
-      (state, checkResult, openPayments, openReversals) => {
-        const removed = removeAccount({ state, checkResult }, { openPayments, openReversals });
+forAll([fc.constantFrom(...states), fc.constantFrom(...checks), fc.nat(3), fc.nat(3)])(
+  'an account is removed only when it is not current and no money depends on it',
+  (state, checkResult, openPayments, openReversals) => {
+    const removed = removeAccount({ state, checkResult }, { openPayments, openReversals });
 
-        expect(removed.ok).toBe(state !== 'CURRENT' && openPayments === 0 && openReversals === 0);
-      },
-    ),
-  );
-});
+    expect(removed.ok).toBe(state !== 'CURRENT' && openPayments === 0 && openReversals === 0);
+  },
+);

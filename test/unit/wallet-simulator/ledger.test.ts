@@ -2,6 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { createLedger, issuerAccount } from '../../../src/wallet-simulator/ledger.ts';
 import type { Ledger, Posting } from '../../../src/wallet-simulator/ledger.ts';
+import { forAll } from '../../support/for-all.ts';
 
 const account = fc.constantFrom(
   issuerAccount,
@@ -31,46 +32,37 @@ function postAll(ledger: Ledger, postings: readonly Posting[]): readonly Posting
 }
 
 describe('after any postings', () => {
-  test('the balances of a currency sum to zero', () => {
-    fc.assert(
-      fc.property(fc.array(posting), (postings) => {
-        const ledger = createLedger();
-        postAll(ledger, postings);
-        for (const currency of ['ETB', 'USD']) {
-          const ofCurrency = ledger.accounts().filter((each) => each.currency === currency);
-          expect(ofCurrency.reduce((sum, { balance }) => sum + balance, 0n)).toBe(0n);
-        }
-      }),
-    );
+  forAll([fc.array(posting)])('the balances of a currency sum to zero', (postings) => {
+    const ledger = createLedger();
+    postAll(ledger, postings);
+    for (const currency of ['ETB', 'USD']) {
+      const ofCurrency = ledger.accounts().filter((each) => each.currency === currency);
+      expect(ofCurrency.reduce((sum, { balance }) => sum + balance, 0n)).toBe(0n);
+    }
   });
 
-  test('no account except that of the issuer is negative', () => {
-    fc.assert(
-      fc.property(fc.array(posting), (postings) => {
-        const ledger = createLedger();
-        postAll(ledger, postings);
-        const negative = ledger.accounts().filter(({ balance }) => balance < 0n);
-        expect(negative.every((each) => each.account === issuerAccount)).toBe(true);
-      }),
-    );
+  forAll([fc.array(posting)])('no account except that of the issuer is negative', (postings) => {
+    const ledger = createLedger();
+    postAll(ledger, postings);
+    const negative = ledger.accounts().filter(({ balance }) => balance < 0n);
+    expect(negative.every((each) => each.account === issuerAccount)).toBe(true);
   });
 
-  test('a balance is the accepted income minus the accepted expense', () => {
-    fc.assert(
-      fc.property(fc.array(posting), account, (postings, name) => {
-        const ledger = createLedger();
-        const taken = postAll(ledger, postings);
-        const moved = taken
-          .filter(({ currency }) => currency === 'ETB')
-          .reduce(
-            (sum, { from, to, amount }) => sum + (to === name ? amount : 0n) - (from === name ? amount : 0n),
-            0n,
-          );
-        expect(ledger.balance(name, 'ETB')).toBe(moved);
-        expect(ledger.postings()).toEqual(taken);
-      }),
-    );
-  });
+  forAll([fc.array(posting), account])(
+    'a balance is the accepted income minus the accepted expense',
+    (postings, name) => {
+      const ledger = createLedger();
+      const taken = postAll(ledger, postings);
+      const moved = taken
+        .filter(({ currency }) => currency === 'ETB')
+        .reduce(
+          (sum, { from, to, amount }) => sum + (to === name ? amount : 0n) - (from === name ? amount : 0n),
+          0n,
+        );
+      expect(ledger.balance(name, 'ETB')).toBe(moved);
+      expect(ledger.postings()).toEqual(taken);
+    },
+  );
 });
 
 test.each([

@@ -2,6 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { followChain } from '../../../src/webhooks/intake/follow-chain.ts';
 import type { ChainLink } from '../../../src/webhooks/intake/follow-chain.ts';
+import { forAll } from '../../support/for-all.ts';
 
 const link = (index: number): ChainLink => ({ cursor: `c${index}`, previous: `c${index - 1}` });
 const links = (...indexes: number[]): ChainLink[] => indexes.map(link);
@@ -45,35 +46,33 @@ const happening = fc.oneof(
   fc.record({ type: fc.constant('die' as const) }),
 );
 
-test('each event is read once in the sequence of the list, however events are lost, repeated and reordered', () => {
-  fc.assert(
-    fc.property(fc.array(happening, { maxLength: 60 }), (happenings) => {
-      const list: ChainLink[] = [];
-      const read: ChainLink[] = [];
-      let known = new Set<string>();
-      const cursor = (): string => read.at(-1)?.cursor ?? '';
-      const advance = (next: readonly ChainLink[]): void => {
-        read.push(...next);
-        for (const each of next) known.add(each.cursor);
-      };
-      const look = (): void => advance(list.slice(read.length));
-      const bring = (batch: readonly ChainLink[]): void => {
-        const { next, isWhole } = followChain(cursor(), batch, (each) => known.has(each));
-        if (isWhole) advance(next);
-        else look();
-      };
-      for (const each of happenings) {
-        if (each.type === 'commit')
-          for (let count = 0; count < each.count; count += 1) list.push(link(list.length + 1));
-        else if (each.type === 'look') look();
-        else if (each.type === 'die') known = new Set();
-        else if (each.type === 'bring the latest') bring(list.slice(-each.count));
-        else bring(each.picks.flatMap((pick) => list[pick % Math.max(1, list.length)] ?? []));
-        expect(read).toEqual(list.slice(0, read.length));
-      }
-      look();
-      expect(read).toEqual(list);
-    }),
-    { numRuns: 2_000 },
-  );
-});
+forAll([fc.array(happening, { maxLength: 60 })], { numRuns: 2_000 })(
+  'each event is read once in the sequence of the list, however events are lost, repeated and reordered',
+  (happenings) => {
+    const list: ChainLink[] = [];
+    const read: ChainLink[] = [];
+    let known = new Set<string>();
+    const cursor = (): string => read.at(-1)?.cursor ?? '';
+    const advance = (next: readonly ChainLink[]): void => {
+      read.push(...next);
+      for (const each of next) known.add(each.cursor);
+    };
+    const look = (): void => advance(list.slice(read.length));
+    const bring = (batch: readonly ChainLink[]): void => {
+      const { next, isWhole } = followChain(cursor(), batch, (each) => known.has(each));
+      if (isWhole) advance(next);
+      else look();
+    };
+    for (const each of happenings) {
+      if (each.type === 'commit')
+        for (let count = 0; count < each.count; count += 1) list.push(link(list.length + 1));
+      else if (each.type === 'look') look();
+      else if (each.type === 'die') known = new Set();
+      else if (each.type === 'bring the latest') bring(list.slice(-each.count));
+      else bring(each.picks.flatMap((pick) => list[pick % Math.max(1, list.length)] ?? []));
+      expect(read).toEqual(list.slice(0, read.length));
+    }
+    look();
+    expect(read).toEqual(list);
+  },
+);

@@ -13,6 +13,7 @@ import type { EndedAttempt } from '../../../src/webhooks/delivery/write-attempts
 import type { OutgoingDelivery } from '../../../src/webhooks/domain/delivery.ts';
 import { buildDelivery, buildReport } from '../../integration/webhooks/outgoing.ts';
 import { failuresBeforeOpen, maxInFlight } from '../../../src/webhooks/domain/lane-health.ts';
+import { forAll } from '../../support/for-all.ts';
 
 const random = (): number => 0.5;
 const endedAt = new Date('2026-11-22T10:00:00Z');
@@ -281,43 +282,41 @@ function happen(world: World, choice: number): void {
   }
 }
 
-test('in any sequence of events, no delivery is in progress twice, every outcome is recorded once, and the lane is released', () => {
-  fc.assert(
-    fc.property(fc.array(fc.nat(4_000), { maxLength: 120 }), fc.nat(3), (choices, headCount) => {
-      const heads = Array.from({ length: headCount }, (_, index) => `h${index}`);
-      const world: World = {
-        lane: lane({ heads, hasMore: true }),
-        sending: [],
-        recording: [],
-        recorded: [],
-        attempted: [],
-        reading: 0,
-        releasing: false,
-        stopped: false,
-        nextId: 0,
-        violations: [],
-      };
+forAll([fc.array(fc.nat(4_000), { maxLength: 120 }), fc.nat(3)], { numRuns: 500 })(
+  'in any sequence of events, no delivery is in progress twice, every outcome is recorded once, and the lane is released',
+  (choices, headCount) => {
+    const heads = Array.from({ length: headCount }, (_, index) => `h${index}`);
+    const world: World = {
+      lane: lane({ heads, hasMore: true }),
+      sending: [],
+      recording: [],
+      recorded: [],
+      attempted: [],
+      reading: 0,
+      releasing: false,
+      stopped: false,
+      nextId: 0,
+      violations: [],
+    };
+    carryOut(world);
+    for (const choice of choices) {
+      happen(world, choice);
       carryOut(world);
-      for (const choice of choices) {
-        happen(world, choice);
-        carryOut(world);
-      }
-      world.stopped = true;
-      world.lane = laneAfter(world.lane, { type: 'stop' });
+    }
+    world.stopped = true;
+    world.lane = laneAfter(world.lane, { type: 'stop' });
+    carryOut(world);
+    // All actions in progress end.
+    for (let round = 0; round < 100 && !(world.releasing && world.recording.length === 0); round += 1) {
+      for (const choice of [0, 3, 4]) happen(world, choice);
       carryOut(world);
-      // All actions in progress end.
-      for (let round = 0; round < 100 && !(world.releasing && world.recording.length === 0); round += 1) {
-        for (const choice of [0, 3, 4]) happen(world, choice);
-        carryOut(world);
-      }
-      const { violations, releasing, sending, recorded } = world;
-      expect({ violations, releasing, sending, recorded: recorded.sort() }).toEqual({
-        violations: [],
-        releasing: true,
-        sending: [],
-        recorded: world.attempted.sort(),
-      });
-    }),
-    { numRuns: 500 },
-  );
-});
+    }
+    const { violations, releasing, sending, recorded } = world;
+    expect({ violations, releasing, sending, recorded: recorded.sort() }).toEqual({
+      violations: [],
+      releasing: true,
+      sending: [],
+      recorded: world.attempted.sort(),
+    });
+  },
+);

@@ -7,6 +7,7 @@ import {
   roundMs,
   waitsMs,
 } from '../../../src/webhooks/domain/retry-schedule.ts';
+import { forAll } from '../../support/for-all.ts';
 
 const start = new Date('2026-03-01T12:00:00.000Z');
 const hour = 3_600_000;
@@ -75,34 +76,28 @@ describe('the schedule', () => {
     expect(next).toEqual({ type: 'at', at: after(100 * hour + 120_000) });
   });
 
-  test('has 13 attempts within 76 hours, for any jitter and however slow the receiver is', () => {
-    fc.assert(
-      fc.property(
-        fc.array(random, { minLength: 12, maxLength: 12 }),
-        fc.integer({ min: 0, max: 15_000 }),
-        (rolls, durationMs) => {
-          let roll = 0;
-          const times = attemptTimes(() => rolls[roll++ % rolls.length]!, durationMs);
-          expect(times).toHaveLength(13);
-          expect(times.at(-1)).toBeLessThanOrEqual(roundMs);
-          expect(times.at(-1)).toBeGreaterThan(68 * hour);
-        },
-      ),
-    );
-  });
+  forAll([fc.array(random, { minLength: 12, maxLength: 12 }), fc.integer({ min: 0, max: 15_000 })])(
+    'has 13 attempts within 76 hours, for any jitter and however slow the receiver is',
+    (rolls, durationMs) => {
+      let roll = 0;
+      const times = attemptTimes(() => rolls[roll++ % rolls.length]!, durationMs);
+      expect(times).toHaveLength(13);
+      expect(times.at(-1)).toBeLessThanOrEqual(roundMs);
+      expect(times.at(-1)).toBeGreaterThan(68 * hour);
+    },
+  );
 
-  test('deviates by at most a tenth from the plan, unless the schedule ends before', () => {
-    fc.assert(
-      fc.property(random, fc.integer({ min: 1, max: 12 }), (roll, roundAttempts) => {
-        const next = nextAttempt({ roundAttempts, random: () => roll });
-        if (next.type !== 'at') throw new Error('abandoned');
-        const planned = waitsMs[roundAttempts - 1]!;
-        const wait = next.at.getTime() - start.getTime();
-        expect(wait).toBeGreaterThanOrEqual(planned * 0.9 - 1);
-        expect(wait).toBeLessThanOrEqual(planned * 1.1 + 1);
-      }),
-    );
-  });
+  forAll([random, fc.integer({ min: 1, max: 12 })])(
+    'deviates by at most a tenth from the plan, unless the schedule ends before',
+    (roll, roundAttempts) => {
+      const next = nextAttempt({ roundAttempts, random: () => roll });
+      if (next.type !== 'at') throw new Error('abandoned');
+      const planned = waitsMs[roundAttempts - 1]!;
+      const wait = next.at.getTime() - start.getTime();
+      expect(wait).toBeGreaterThanOrEqual(planned * 0.9 - 1);
+      expect(wait).toBeLessThanOrEqual(planned * 1.1 + 1);
+    },
+  );
 });
 
 describe('Retry-After', () => {
@@ -131,26 +126,24 @@ describe('Retry-After', () => {
   });
 });
 
-test('the next attempt is not before the end of this one, and not after the schedule or the requested day has ended', () => {
-  fc.assert(
-    fc.property(
-      fc.integer({ min: 1, max: 20 }),
-      fc.integer({ min: 0, max: 100 * hour }),
-      fc.option(fc.integer({ min: 0, max: 100 * hour }), { nil: undefined }),
-      random,
-      (roundAttempts, elapsedMs, retryAfterMs, roll) => {
-        const endedAt = after(elapsedMs);
-        const next = nextAttempt({
-          roundAttempts,
-          endedAt,
-          ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
-          random: () => roll,
-        });
-        if (next.type === 'abandon') return;
-        expect(next.at.getTime()).toBeGreaterThanOrEqual(endedAt.getTime());
-        expect(next.at.getTime()).toBeLessThanOrEqual(start.getTime() + roundMs);
-        expect(next.at.getTime() - endedAt.getTime()).toBeLessThanOrEqual(maxWaitMs);
-      },
-    ),
-  );
-});
+forAll([
+  fc.integer({ min: 1, max: 20 }),
+  fc.integer({ min: 0, max: 100 * hour }),
+  fc.option(fc.integer({ min: 0, max: 100 * hour }), { nil: undefined }),
+  random,
+])(
+  'the next attempt is not before the end of this one, and not after the schedule or the requested day has ended',
+  (roundAttempts, elapsedMs, retryAfterMs, roll) => {
+    const endedAt = after(elapsedMs);
+    const next = nextAttempt({
+      roundAttempts,
+      endedAt,
+      ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+      random: () => roll,
+    });
+    if (next.type === 'abandon') return;
+    expect(next.at.getTime()).toBeGreaterThanOrEqual(endedAt.getTime());
+    expect(next.at.getTime()).toBeLessThanOrEqual(start.getTime() + roundMs);
+    expect(next.at.getTime() - endedAt.getTime()).toBeLessThanOrEqual(maxWaitMs);
+  },
+);
