@@ -20,6 +20,7 @@ const stack = sharedStack({ facades: 0 });
 const desk = sharedReconciliationDesk(stack);
 const daysAgo = (days: number): string => new Date(Date.now() - days * 86_400_000).toISOString().slice(0, 10);
 const day = daysAgo(3);
+const dayBefore = daysAgo(4);
 
 let merchantId: string;
 let otherId: string;
@@ -56,7 +57,7 @@ test('the statement of a day equals payments and stray payments minus returned m
     inStatement('b-4'),
     returned('b-2', '40.5'),
     returned('b-3', '99.00'),
-    inStatement('b-0', { occurTime: at(`${daysAgo(4)}T12:00:00Z`) }),
+    inStatement('b-0', { occurTime: at(`${dayBefore}T12:00:00Z`) }),
   ];
   // A comparison before the end of the day is provisional, so other sums later are no correction.
   await desk.reconcile(day, whole.slice(1));
