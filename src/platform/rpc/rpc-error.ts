@@ -59,12 +59,16 @@ export const rpcError = errorsOf(platformReasons);
  */
 const maxIssues = 50;
 
-/** INVALID_ARGUMENT with the first 50 issues in a google.rpc.BadRequest. */
+/** INVALID_ARGUMENT with the first 50 issues in a google.rpc.BadRequest. The message says how many more there are. */
 export function invalidFields(
   all: readonly { readonly field: string; readonly issue: string }[],
 ): ConnectError {
   const issues = all.slice(0, maxIssues);
-  const named = issues.map(({ field, issue }) => `${field} ${issue}`).join('; ');
+  const others = all.length - issues.length;
+  const named = [
+    ...issues.map(({ field, issue }) => `${field} ${issue}`),
+    ...(others > 0 ? [`and ${others} more`] : []),
+  ].join('; ');
   return rpcError('INVALID_FIELDS', named, { issues });
 }
 

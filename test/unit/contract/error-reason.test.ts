@@ -90,6 +90,15 @@ test('invalidFields names every issue in its message, too', () => {
   expect(error.rawMessage).toBe('amount is required; reason is too long');
 });
 
+test('invalidFields has at most 50 issues, and says how many it leaves out', () => {
+  const error = invalidFields(
+    Array.from({ length: 52 }, (_, i) => ({ field: `f${i}`, issue: 'is unknown' })),
+  );
+  expect(error.rawMessage).toMatch(/^f0 is unknown; .*; f49 is unknown; and 2 more$/);
+  const { fieldViolations } = fromBinary(BadRequestSchema, toStatus(error).details[1]!.value);
+  expect(fieldViolations).toHaveLength(50);
+});
+
 test.each([
   ['an error without details', new ConnectError('x', Code.Internal)],
   [
