@@ -14,10 +14,16 @@ interface Finding {
 
 /** Runs the linter on a tree with the configuration of this repository. Returns its findings. */
 async function lint(tree: string): Promise<readonly Finding[]> {
-  const report = await new Promise<string>((resolve) => {
-    // Its exit code says that it found something.
-    execFile(join(root, 'node_modules/.bin/oxlint'), ['-f', 'json'], { cwd: tree }, (_error, stdout) =>
-      resolve(stdout),
+  const report = await new Promise<string>((resolve, reject) => {
+    execFile(
+      join(root, 'node_modules/.bin/oxlint'),
+      ['-f', 'json'],
+      { cwd: tree },
+      (_error, stdout, stderr) => {
+        // Its exit code says that it found something. Without a report it could not begin.
+        if (stdout.startsWith('{')) resolve(stdout);
+        else reject(new Error(`oxlint wrote no report: ${stdout}${stderr}`));
+      },
     );
   });
   return (JSON.parse(report) as { readonly diagnostics: readonly Finding[] }).diagnostics;
