@@ -87,13 +87,15 @@ export function addCheckoutRoutes(app: FastifyInstance, options: CheckoutRouteOp
     logFacts(request, { phone: maskPhone(form.phone) });
     const customerNetwork = networkOf(request.ip);
     const counted = { token, browserSecret, network: customerNetwork };
-    const waitSeconds = await paymentLimit.count({
+    const exceeded = await paymentLimit.count({
       ...counted,
       isPayer: async () =>
         secrets.of(request) !== '' && (await checkouts.getStatus(request, browserSecret)).checkout.boundHere,
     });
-    if (waitSeconds !== undefined)
-      throw new PageProblem('tooManyPayments', 'CHECKOUT_PAYMENTS', { retryAfterSeconds: waitSeconds });
+    if (exceeded !== undefined) {
+      const problem = exceeded.of === 'network' ? 'tooManyPaymentsOfNetwork' : 'tooManyPayments';
+      throw new PageProblem(problem, 'CHECKOUT_PAYMENTS', { retryAfterSeconds: exceeded.waitSeconds });
+    }
     const outcome = await checkouts.change(
       request,
       (client, call) =>

@@ -22,7 +22,8 @@ export function createErrorHandler(sendPage: SendPage, pathOf: (token: string) =
     }
     const params = request.params as { readonly token?: string };
     const self = params.token === undefined ? undefined : pathOf(encodeURIComponent(params.token));
-    sendPage(request, reply, problemPage(problem, request.language, self), self);
+    const parts = { language: request.language, self, waitSeconds: retryAfterSeconds ?? 60 };
+    sendPage(request, reply, problemPage(problem, parts), self);
   };
 }
 

@@ -11,9 +11,16 @@ export interface CountedForm {
   readonly isPayer: () => Promise<boolean>;
 }
 
+/** A limit that a form exceeds. */
+export interface ExceededLimit {
+  /** What has the limit: the network, or the payment's page, with one browser or with all of them. */
+  readonly of: 'network' | 'page';
+  readonly waitSeconds: number;
+}
+
 export interface PaymentLimit {
-  /** Counts a form. Gives the seconds to wait above a limit. */
-  readonly count: (form: CountedForm) => Promise<number | undefined>;
+  /** Counts a form. Gives the limit that it exceeds. */
+  readonly count: (form: CountedForm) => Promise<ExceededLimit | undefined>;
   /** Takes back the count of a form whose link turned out to be unknown. */
   readonly takeBack: (form: Omit<CountedForm, 'isPayer'>) => Promise<void>;
 }
@@ -58,12 +65,12 @@ export function createPaymentLimit({ perBrowser, perPage, perNetwork }: PaymentL
   return {
     async count(form) {
       const ofNetwork = await secondsToWait(networks, networkOf(form));
-      if (ofNetwork !== undefined) return ofNetwork;
+      if (ofNetwork !== undefined) return { of: 'network', waitSeconds: ofNetwork };
       let isCounted = false;
       try {
         const atPage = await countAtPage(form);
         isCounted = atPage === undefined;
-        return atPage;
+        return atPage === undefined ? undefined : { of: 'page', waitSeconds: atPage };
       } finally {
         // A refused form does not count, and neither does one whose link core does not know, or about which it does not answer.
         if (!isCounted) await uncount(networks, networkOf(form));

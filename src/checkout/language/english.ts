@@ -134,8 +134,13 @@ export const english: Messages = {
       'check again before you do anything else.',
   },
   tooManyPayments: {
-    title: 'Too many payments were started here',
-    body: 'No payment was started now. Wait ten minutes, then open the payment and try again, or use another internet connection.',
+    title: 'This payment was tried too often',
+    body: (wait) => `No payment was started now. Open the payment and try again in ${wait}.`,
+  },
+  tooManyPaymentsOfNetwork: {
+    title: 'Too many payments from your internet connection',
+    body: (wait) =>
+      `No payment was started now. Open the payment and try again in ${wait}, or use another internet connection, such as mobile data.`,
   },
   tooManyRequests: {
     title: 'Too many unknown links',

@@ -20,6 +20,12 @@ export interface Notice {
   readonly body: string;
 }
 
+/** A notice that says how long to wait. */
+export interface TimedNotice {
+  readonly title: string;
+  readonly body: (wait: string) => string;
+}
+
 /** Every text of the pages. Amounts, names, times and numbers are passed as texts of the same language. */
 export interface Messages {
   /** The language's own name, for the switch. */
@@ -117,7 +123,10 @@ export interface Messages {
   readonly unknownLink: Notice;
   readonly unavailable: Notice;
   readonly tooManyRequests: Notice;
-  readonly tooManyPayments: Notice;
+  /** Above the limit of the payment's page. It stays the same on another network. */
+  readonly tooManyPayments: TimedNotice;
+  /** Above the limit of the customer's network. */
+  readonly tooManyPaymentsOfNetwork: TimedNotice;
   readonly foreignForm: Notice;
   readonly badRequest: Notice;
   readonly checkAgain: string;
@@ -133,9 +142,9 @@ export interface Messages {
   /** Above the form, when another try is possible. */
   readonly refused: { readonly title: string; readonly why: Readonly<Record<RefusalCause, string>> };
   /** A payment waits for its confirmation on the phone. */
-  readonly phoneBusy: { readonly title: string; readonly body: (wait: string) => string };
+  readonly phoneBusy: TimedNotice;
   /** The phone has reached its limit of prompts for now. */
-  readonly phoneLimit: { readonly title: string; readonly body: (wait: string) => string };
+  readonly phoneLimit: TimedNotice;
   readonly merchantClosed: Notice;
   /** `shown`: the body on the page of that payment. */
   readonly paymentInProgress: Notice & { readonly shown: string };

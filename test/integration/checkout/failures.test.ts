@@ -423,10 +423,18 @@ describe('the limit on payment forms', () => {
 
     expect(answers.map(({ status }) => status)).toEqual([303, 303, 429, 303, 303, 429]);
     expect(asked).toBe(4);
-    for (const { status, headers, body } of answers.filter((answer) => answer.status === 429)) {
-      expect(headingOf({ status, headers, body })).toBe('Too many payments were started here');
-      expect(Number(headers.get('retry-after')) % 60).toBe(0);
-      expect(Number(headers.get('retry-after'))).toBeGreaterThan(5 * 60);
+    const refused = answers.filter(({ status }) => status === 429);
+    expect(refused.map(headingOf)).toEqual([
+      'This payment was tried too often',
+      'Too many payments from your internet connection',
+    ]);
+    // Another connection helps only against the limit of the network.
+    expect(refused.map(({ body }) => body.includes('another internet connection'))).toEqual([false, true]);
+    for (const { headers, body } of refused) {
+      const waitSeconds = Number(headers.get('retry-after'));
+      expect(waitSeconds % 60).toBe(0);
+      expect(waitSeconds).toBeGreaterThan(5 * 60);
+      expect(body).toContain(`try again in ${waitSeconds / 60} minutes`);
     }
   });
 
