@@ -240,17 +240,24 @@ const checkOf = ({ check, checkDetail }: WalletAccount): string =>
   [wordOf(WalletAccountCheckSchema, check) ?? '', checkDetail].filter((text) => text !== '').join(': ');
 
 function describeAccount(account: WalletAccount, notes: readonly string[]): Output {
-  const text = fields([
-    ['Account', account.walletAccountId],
-    ['Merchant', account.merchantId],
-    ['Environment', showEnvironment(account.environment)],
-    ['Wallet', account.wallet],
-    ['Values', account.values.map(showValue).join('\n')],
-    ['State', stateOf(account)],
-    ['Credentials', checkOf(account)],
-    ['Added', showTime(account.createTime)],
-  ]);
-  return { json: plainJson(WalletAccountSchema, account), text: `${text}\n\n${notes.join('\n')}` };
+  const text = (width: number): string =>
+    fields(
+      [
+        ['Account', account.walletAccountId],
+        ['Merchant', account.merchantId],
+        ['Environment', showEnvironment(account.environment)],
+        ['Wallet', account.wallet],
+        ['Values', account.values.map(showValue).join('\n')],
+        ['State', stateOf(account)],
+        ['Credentials', checkOf(account)],
+        ['Added', showTime(account.createTime)],
+      ],
+      width,
+    );
+  return {
+    json: plainJson(WalletAccountSchema, account),
+    text: (width) => `${text(width)}\n\n${notes.join('\n')}`,
+  };
 }
 
 async function listWallets(

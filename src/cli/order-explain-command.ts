@@ -103,21 +103,28 @@ function showExplanation(
       ...plainJson(OrderExplanationSchema, explanation),
       detail: detail || null,
     },
-    text: [
-      `Order ${order.orderNumber} in ${showEnvironment(order.environment)}`,
-      showSentences([{ text: englishText, command: '' }]),
-      fields([
-        ['Status', wordOf(OrderStatusSchema, explanation.orderStatus) ?? ''],
-        ['Waits for', wordOf(OrderFactSchema, waitingFor) ?? 'unknown'],
-        ['Held by', holderText({ heldBy, walletName })],
-        ['Undecided because', detail],
-        [waitingFor === OrderFact.NOTHING ? 'Ended' : 'Since', showTime(explanation.sinceTime)],
-        ['Next', [wordOf(OrderNextStepSchema, next) ?? '', showTime(explanation.nextTime)].join(' ').trim()],
-        ['Order', order.orderId],
-        ['Concerns', explanation.subjectId],
-      ]),
-      `For more:\n${more}`,
-    ].join('\n\n'),
+    text: (width) =>
+      [
+        `Order ${order.orderNumber} in ${showEnvironment(order.environment)}`,
+        showSentences([{ text: englishText, command: '' }]),
+        fields(
+          [
+            ['Status', wordOf(OrderStatusSchema, explanation.orderStatus) ?? ''],
+            ['Waits for', wordOf(OrderFactSchema, waitingFor) ?? 'unknown'],
+            ['Held by', holderText({ heldBy, walletName })],
+            ['Undecided because', detail],
+            [waitingFor === OrderFact.NOTHING ? 'Ended' : 'Since', showTime(explanation.sinceTime)],
+            [
+              'Next',
+              [wordOf(OrderNextStepSchema, next) ?? '', showTime(explanation.nextTime)].join(' ').trim(),
+            ],
+            ['Order', order.orderId],
+            ['Concerns', explanation.subjectId],
+          ],
+          width,
+        ),
+        `For more:\n${more}`,
+      ].join('\n\n'),
   };
 }
 

@@ -113,25 +113,28 @@ function showAttempt(story: GetPaymentAttemptResponse, unsent: boolean, shown: S
   const attempt = requireField(story.paymentAttempt);
   const order = requireField(story.order);
   const due = showTime(story.dueTime);
-  const sections = [
+  const sections = (width: number): string[] => [
     `Payment attempt ${attempt.paymentAttemptId} in ${showEnvironment(order.environment)}`,
-    fields([
-      ['Status', unsent ? `${showAttemptStatus(attempt)}: ${notAtWallet}` : showAttemptStatus(attempt)],
-      ['Option', attempt.paymentOption],
-      ['Phone', attempt.phone],
-      ['Started', showTime(attempt.createTime)],
-      ['Changed', showTime(attempt.updateTime)],
-      ["Wallet's reference", story.providerReference],
-      ["Wallet's transaction", story.providerTransactionId],
-      ['Undecided because', story.detail],
-      ['Next query', due === '' ? 'none' : due],
-      ['Merchant', order.merchantId],
-      ['Order number', order.orderNumber],
-      ['Order', order.orderId],
-      ['Order status', wordOf(OrderStatusSchema, order.status) ?? ''],
-      ['Amount', `${order.amount} ${order.currency}`],
-      ['Deducted', `${order.deducted} ${order.currency}`],
-    ]),
+    fields(
+      [
+        ['Status', unsent ? `${showAttemptStatus(attempt)}: ${notAtWallet}` : showAttemptStatus(attempt)],
+        ['Option', attempt.paymentOption],
+        ['Phone', attempt.phone],
+        ['Started', showTime(attempt.createTime)],
+        ['Changed', showTime(attempt.updateTime)],
+        ["Wallet's reference", story.providerReference],
+        ["Wallet's transaction", story.providerTransactionId],
+        ['Undecided because', story.detail],
+        ['Next query', due === '' ? 'none' : due],
+        ['Merchant', order.merchantId],
+        ['Order number', order.orderNumber],
+        ['Order', order.orderId],
+        ['Order status', wordOf(OrderStatusSchema, order.status) ?? ''],
+        ['Amount', `${order.amount} ${order.currency}`],
+        ['Deducted', `${order.deducted} ${order.currency}`],
+      ],
+      width,
+    ),
     story.exchanges.length === 0
       ? 'No exchanges with the wallet yet'
       : `${howToRead[shown]}\n${showExchanges(story.exchanges, shown)}`,
@@ -147,6 +150,6 @@ function showAttempt(story: GetPaymentAttemptResponse, unsent: boolean, shown: S
       order: plainJson(OrderSchema, order),
       exchanges: story.exchanges.map((exchange) => plainJson(WalletExchangeSchema, exchange)),
     },
-    text: sections.join('\n\n'),
+    text: (width) => sections(width).join('\n\n'),
   };
 }

@@ -224,22 +224,26 @@ const statementTitle = ({ wallet, payee, environment, date }: Reconciliation): s
 function describeReconciliation(reconciliation: Reconciliation, differences: readonly Difference[]): Output {
   const { otherEntries, entries, status } = reconciliation;
   const isOver = status === ReconciliationStatus.COMPLETED;
-  const summary = fields([
-    ['Reconciliation', reconciliation.reconciliationId],
-    ['Statement', statementTitle(reconciliation)],
-    ['Status', showStatus(reconciliation)],
-    ['Started', `${showTime(reconciliation.createTime)} by ${reconciliation.startedBy}`],
-    [
-      'Entries',
-      otherEntries === 0 ? String(entries) : `${entries}, of which ${otherEntries} are not payments`,
-    ],
-    ['Differences', isOver ? String(reconciliation.differences) : ''],
-    [isOver ? 'Note' : 'Last problem', reconciliation.detail],
-    ['Due', showTime(reconciliation.dueTime)],
-  ]);
+  const summary = (width: number): string =>
+    fields(
+      [
+        ['Reconciliation', reconciliation.reconciliationId],
+        ['Statement', statementTitle(reconciliation)],
+        ['Status', showStatus(reconciliation)],
+        ['Started', `${showTime(reconciliation.createTime)} by ${reconciliation.startedBy}`],
+        [
+          'Entries',
+          otherEntries === 0 ? String(entries) : `${entries}, of which ${otherEntries} are not payments`,
+        ],
+        ['Differences', isOver ? String(reconciliation.differences) : ''],
+        [isOver ? 'Note' : 'Last problem', reconciliation.detail],
+        ['Due', showTime(reconciliation.dueTime)],
+      ],
+      width,
+    );
   const more = reconciliation.differences - differences.length;
   const sections = (width: number): string[] => [
-    summary,
+    summary(width),
     ...(differences.length === 0 ? [] : [showDifferences(differences, width)]),
     ...(isOver && reconciliation.differences === 0 ? ['The statement and the records agree.'] : []),
     ...(isOver && more > 0

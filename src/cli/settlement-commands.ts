@@ -188,33 +188,37 @@ function showWaiting(unsettled: readonly Unsettled[], total: bigint): Output {
 
 const describeSettlement = (settlement: Settlement): Output => ({
   json: plainJson(SettlementSchema, settlement),
-  text: [
-    fields([
-      ['Settlement', settlement.settlementId],
-      ['Merchant', showMerchant(settlement)],
-      ['Environment', showEnvironment(settlement.environment)],
-      ['Order', settlement.orderId === '' ? 'none' : settlement.orderId],
-      ['Settles', settlement.subject.value ?? ''],
-      ['Outcome', showOutcome(settlement)],
-      ['Status', showStatus(settlement)],
-      ['Reason', settlement.reason],
-      ["Provider's reference", settlement.providerReference],
-      ['Proposed by', settlement.proposedBy],
-      ['Decided by', settlement.decidedBy],
-      ['Proposed', showTime(settlement.createTime)],
-      ['Decided', showTime(settlement.decideTime)],
-    ]),
-    ...(settlement.status === SettlementStatus.PROPOSED
-      ? [
-          [
-            `It takes effect when another operator confirms it by ${showTime(settlement.expireTime)}.`,
-            'All users of one service token count as one operator. The second one uses the dashboard, or this command',
-            'if the first one used the dashboard:',
-            `gatehouse settlement confirm ${settlement.settlementId}`,
-          ].join('\n'),
-        ]
-      : []),
-  ].join('\n\n'),
+  text: (width) =>
+    [
+      fields(
+        [
+          ['Settlement', settlement.settlementId],
+          ['Merchant', showMerchant(settlement)],
+          ['Environment', showEnvironment(settlement.environment)],
+          ['Order', settlement.orderId === '' ? 'none' : settlement.orderId],
+          ['Settles', settlement.subject.value ?? ''],
+          ['Outcome', showOutcome(settlement)],
+          ['Status', showStatus(settlement)],
+          ['Reason', settlement.reason],
+          ["Provider's reference", settlement.providerReference],
+          ['Proposed by', settlement.proposedBy],
+          ['Decided by', settlement.decidedBy],
+          ['Proposed', showTime(settlement.createTime)],
+          ['Decided', showTime(settlement.decideTime)],
+        ],
+        width,
+      ),
+      ...(settlement.status === SettlementStatus.PROPOSED
+        ? [
+            [
+              `It takes effect when another operator confirms it by ${showTime(settlement.expireTime)}.`,
+              'All users of one service token count as one operator. The second one uses the dashboard, or this command',
+              'if the first one used the dashboard:',
+              `gatehouse settlement confirm ${settlement.settlementId}`,
+            ].join('\n'),
+          ]
+        : []),
+    ].join('\n\n'),
 });
 
 async function listSettlements(clients: CoreClients, options: ListOptions): Promise<Output> {

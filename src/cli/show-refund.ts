@@ -17,32 +17,36 @@ const showAnswer = ({ failureReason, detail }: Refund): string =>
 /** A refund in full, with what to do in its state. */
 export const describeRefund = (refund: Refund): Output => ({
   json: plainJson(RefundSchema, refund),
-  text: [
-    fields([
-      ['Refund', refund.refundId],
-      ['Refund number', refund.refundNumber],
-      ['Merchant', refund.merchantId],
-      ['Environment', showEnvironment(refund.environment)],
-      ['Status', showRefundStatus(refund)],
-      ['Amount', showAmount(refund)],
-      ['Reason', refund.reason],
-      ['Order', refund.orderId],
-      ['Order number', refund.orderNumber],
-      ['Payment attempt', refund.paymentAttemptId],
-      ['Option', refund.paymentOption],
-      ["Wallet's answer", showAnswer(refund)],
-      ["Wallet's reference", refund.providerReference],
-      ['Requests to wallet', String(refund.tries)],
-      ['Requested by', refund.requestedBy],
-      ['Decided by', refund.decidedBy],
-      ['Settlement', refund.settlementId],
-      ['Created', showTime(refund.createTime)],
-      ['Changed', showTime(refund.updateTime)],
-    ]),
-    nextStep(refund),
-  ]
-    .filter((part) => part !== '')
-    .join('\n\n'),
+  text: (width) =>
+    [
+      fields(
+        [
+          ['Refund', refund.refundId],
+          ['Refund number', refund.refundNumber],
+          ['Merchant', refund.merchantId],
+          ['Environment', showEnvironment(refund.environment)],
+          ['Status', showRefundStatus(refund)],
+          ['Amount', showAmount(refund)],
+          ['Reason', refund.reason],
+          ['Order', refund.orderId],
+          ['Order number', refund.orderNumber],
+          ['Payment attempt', refund.paymentAttemptId],
+          ['Option', refund.paymentOption],
+          ["Wallet's answer", showAnswer(refund)],
+          ["Wallet's reference", refund.providerReference],
+          ['Requests to wallet', String(refund.tries)],
+          ['Requested by', refund.requestedBy],
+          ['Decided by', refund.decidedBy],
+          ['Settlement', refund.settlementId],
+          ['Created', showTime(refund.createTime)],
+          ['Changed', showTime(refund.updateTime)],
+        ],
+        width,
+      ),
+      nextStep(refund),
+    ]
+      .filter((part) => part !== '')
+      .join('\n\n'),
 });
 
 function nextStep(refund: Refund): string {

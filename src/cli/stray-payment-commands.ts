@@ -145,20 +145,24 @@ const showRefusal = ({ refusalReason, detail }: StrayPayment): string =>
 
 const describeStrayPayment = (stray: StrayPayment): Output => ({
   json: plainJson(StrayPaymentSchema, stray),
-  text: fields([
-    ['Stray payment', stray.strayPaymentId],
-    ['Merchant', showMerchant(stray)],
-    ['Environment', showEnvironment(stray.environment)],
-    ['Status', showStatus(stray)],
-    ['Reason', showKind(stray)],
-    ['Amount', showAmount(stray)],
-    ['Option', stray.paymentOption],
-    ["Wallet's transaction", stray.providerTransactionId],
-    ['Payment attempt', stray.paymentAttemptId],
-    ['Order', stray.orderId],
-    ["Wallet's answer", showRefusal(stray)],
-    ['Requests to wallet', String(stray.tries)],
-    ['Found', showTime(stray.createTime)],
-    ['Changed', showTime(stray.updateTime)],
-  ]),
+  text: (width) =>
+    fields(
+      [
+        ['Stray payment', stray.strayPaymentId],
+        ['Merchant', showMerchant(stray)],
+        ['Environment', showEnvironment(stray.environment)],
+        ['Status', showStatus(stray)],
+        ['Reason', showKind(stray)],
+        ['Amount', showAmount(stray)],
+        ['Option', stray.paymentOption],
+        ["Wallet's transaction", stray.providerTransactionId],
+        ['Payment attempt', stray.paymentAttemptId],
+        ['Order', stray.orderId],
+        ["Wallet's answer", showRefusal(stray)],
+        ['Requests to wallet', String(stray.tries)],
+        ['Found', showTime(stray.createTime)],
+        ['Changed', showTime(stray.updateTime)],
+      ],
+      width,
+    ),
 });

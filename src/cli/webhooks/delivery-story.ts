@@ -26,24 +26,27 @@ export const showState = ({ state }: Delivery): string => deliveryStateTerm(stat
 export const showAttemptCount = ({ attemptCount }: Delivery): string => counted(attemptCount, 'attempt');
 
 /** The facts about a delivery, without its body and its attempts. */
-export const describeDelivery = (delivery: Delivery): string =>
+export const describeDelivery = (delivery: Delivery, width: number): string =>
   [
     `Delivery ${delivery.deliveryId} in ${showEnvironment(delivery.environment)}`,
-    fields([
-      ['State', showState(delivery)],
-      ['Event', delivery.eventType],
-      ['Event id', delivery.eventId],
-      ['Merchant', delivery.merchantId],
-      ['Order number', delivery.orderNumber],
-      ['Order', delivery.orderId],
-      ['Sequence', delivery.orderId === '' ? '' : String(delivery.sequence)],
-      ['URL', delivery.url],
-      ['Created', showTime(delivery.createTime)],
-      ['Attempts', delivery.attemptCount === 0 ? 'none yet' : String(delivery.attemptCount)],
-      ['Last result', delivery.lastResult],
-      ['Delivered', showTime(delivery.deliverTime)],
-      ['Due', showDue(delivery)],
-    ]),
+    fields(
+      [
+        ['State', showState(delivery)],
+        ['Event', delivery.eventType],
+        ['Event id', delivery.eventId],
+        ['Merchant', delivery.merchantId],
+        ['Order number', delivery.orderNumber],
+        ['Order', delivery.orderId],
+        ['Sequence', delivery.orderId === '' ? '' : String(delivery.sequence)],
+        ['URL', delivery.url],
+        ['Created', showTime(delivery.createTime)],
+        ['Attempts', delivery.attemptCount === 0 ? 'none yet' : String(delivery.attemptCount)],
+        ['Last result', delivery.lastResult],
+        ['Delivered', showTime(delivery.deliverTime)],
+        ['Due', showDue(delivery)],
+      ],
+      width,
+    ),
   ].join('\n\n');
 
 /** When a pending delivery is sent, considering the state of its host or webhook endpoint; '' for one that is not pending. */

@@ -90,15 +90,15 @@ export function addDeliveryCommands(webhook: Command, parts: WebhookParts): void
       run(async ({ webhooks }) => {
         const story = await webhooks.getDelivery({ merchantId, deliveryId });
         const delivery = requireField(story.delivery);
-        const sections = [
-          describeDelivery(delivery),
+        const sections = (width: number): string[] => [
+          describeDelivery(delivery, width),
           `Body\n${showBody(story.body)}`,
           showDeliveryAttempts(story),
           ...(isPending(delivery)
             ? [`To see when and why it is sent next:\ngatehouse webhook explain ${merchantId} ${deliveryId}`]
             : []),
         ];
-        return { json: storyJson(story), text: sections.join('\n\n') };
+        return { json: storyJson(story), text: (width) => sections(width).join('\n\n') };
       }),
   );
 

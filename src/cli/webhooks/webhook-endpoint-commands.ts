@@ -244,22 +244,26 @@ function describeWebhookEndpoint(endpoint: WebhookEndpoint, next: string): Outpu
   const { status, signingSecrets } = endpoint;
   return {
     json: plainJson(WebhookEndpointSchema, endpoint),
-    text: [
-      fields([
-        ['Webhook endpoint', endpoint.webhookEndpointId],
-        ['Merchant', endpoint.merchantId],
-        ['Environment', showEnvironment(endpoint.environment)],
-        ['URL', printable(endpoint.url)],
-        ['Types', showTypes(endpoint)],
-        ['Description', printable(endpoint.description)],
-        ['State', showEndpointState(endpoint)],
-        ['Waiting', String(status?.pendingCount ?? 0n)],
-        ['Last result', status === undefined ? '' : showLastResult(status)],
-        ['Secret ends in', signingSecrets.map(({ ending }) => ending).join(', ')],
-        ['Created', showTime(endpoint.createTime)],
-      ]),
-      next,
-    ].join('\n\n'),
+    text: (width) =>
+      [
+        fields(
+          [
+            ['Webhook endpoint', endpoint.webhookEndpointId],
+            ['Merchant', endpoint.merchantId],
+            ['Environment', showEnvironment(endpoint.environment)],
+            ['URL', printable(endpoint.url)],
+            ['Types', showTypes(endpoint)],
+            ['Description', printable(endpoint.description)],
+            ['State', showEndpointState(endpoint)],
+            ['Waiting', String(status?.pendingCount ?? 0n)],
+            ['Last result', status === undefined ? '' : showLastResult(status)],
+            ['Secret ends in', signingSecrets.map(({ ending }) => ending).join(', ')],
+            ['Created', showTime(endpoint.createTime)],
+          ],
+          width,
+        ),
+        next,
+      ].join('\n\n'),
   };
 }
 

@@ -174,17 +174,21 @@ function adviseOn(endpoints: readonly Endpoint[]): string {
 
 const describeHost = (endpoint: Endpoint, next: string): Output => ({
   json: plainJson(EndpointSchema, endpoint),
-  text: [
-    fields([
-      ['Host', endpoint.endpoint],
-      ['Merchant', endpoint.merchantId],
-      ['Environment', showEnvironment(endpoint.environment)],
-      ['State', showTreatment(endpoint)],
-      ['Waiting', String(endpoint.pendingCount)],
-      ['Last result', endpoint.lastResult],
-      ['Last success', showTime(endpoint.lastSuccessTime, 'never')],
-      ['Last failure', showTime(endpoint.lastFailureTime, 'never')],
-    ]),
-    next,
-  ].join('\n\n'),
+  text: (width) =>
+    [
+      fields(
+        [
+          ['Host', endpoint.endpoint],
+          ['Merchant', endpoint.merchantId],
+          ['Environment', showEnvironment(endpoint.environment)],
+          ['State', showTreatment(endpoint)],
+          ['Waiting', String(endpoint.pendingCount)],
+          ['Last result', endpoint.lastResult],
+          ['Last success', showTime(endpoint.lastSuccessTime, 'never')],
+          ['Last failure', showTime(endpoint.lastFailureTime, 'never')],
+        ],
+        width,
+      ),
+      next,
+    ].join('\n\n'),
 });

@@ -98,10 +98,11 @@ async function redeliverOne(webhooks: Webhooks, merchantId: string, deliveryId: 
   const delivery = requireField((await webhooks.redeliverDelivery({ merchantId, deliveryId })).delivery);
   return {
     json: plainJson(DeliverySchema, delivery),
-    text: [
-      describeDelivery(delivery),
-      `It is sent now, or when its ${targetOf(delivery)} is resumed or the circuit closes. If that fails, it is sent again on a new schedule.\nSee the result:\ngatehouse webhook show ${merchantId} ${deliveryId}`,
-    ].join('\n\n'),
+    text: (width) =>
+      [
+        describeDelivery(delivery, width),
+        `It is sent now, or when its ${targetOf(delivery)} is resumed or the circuit closes. If that fails, it is sent again on a new schedule.\nSee the result:\ngatehouse webhook show ${merchantId} ${deliveryId}`,
+      ].join('\n\n'),
   };
 }
 

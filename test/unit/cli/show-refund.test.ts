@@ -1,6 +1,6 @@
 import { create } from '@bufbuild/protobuf';
 import { expect, test } from '@jest/globals';
-import { showRefundsOf } from '../../../src/cli/show-refund.ts';
+import { describeRefund, showRefundsOf } from '../../../src/cli/show-refund.ts';
 import { OrderSchema, RefundSchema, RefundStatus } from '../../../src/gen/gatehouse/v1/order_pb.js';
 
 test('the refunds of an order end with the command that lists all of them, if there are more', () => {
@@ -23,4 +23,12 @@ test('the refunds of an order end with the command that lists all of them, if th
   expect(some).toBe(
     `${all}\n\nThese are the latest 1. To list all of them:\ngatehouse refund list --order ord_1 --limit 1000`,
   );
+});
+
+test("a refund fits a terminal of 80 columns, however long its wallet's answer is", () => {
+  const detail = 'The provider has declined the request, because the account is not permitted to. '.repeat(3);
+  const { text } = describeRefund(create(RefundSchema, { refundId: 'rfd_1', detail }));
+  const lines = (typeof text === 'string' ? text : text(80)).split('\n');
+
+  expect(lines.filter((line) => line.length > 80)).toEqual([]);
 });
