@@ -1,3 +1,4 @@
+import { timestampMs } from '@bufbuild/protobuf/wkt';
 import type { Timestamp } from '@bufbuild/protobuf/wkt';
 import type { Command } from 'commander';
 import { counted } from '../contract/counted.ts';
@@ -204,16 +205,16 @@ const problems: Readonly<Partial<Record<RecoveredWalletProblem, string>>> = {
 function reasonsOf(wallet: RecoveredWallet, recovery: Recovery): string[] {
   const general = problems[wallet.problem];
   if (general !== undefined) return [general];
-  const unread = wallet.unreadStatements.flatMap(({ payee, state, detail }) => {
+  const unread = wallet.unreadStatements.flatMap(({ payee, state, detail, nextReadTime }) => {
     const statement = payee === '' ? 'your statement' : `the statement of the merchants' account ${payee}`;
     if (state === RecoveredStatementState.FAILING)
-      return [`${statement} cannot be read, and Gatehouse tries again: ${detail}`];
+      return [`${statement} cannot be read, and Gatehouse tries again${showAt(nextReadTime)}: ${detail}`];
     if (
       payee !== '' &&
       state === RecoveredStatementState.READING &&
       wallet.state === RecoveredWalletState.READ
     )
-      return [`Gatehouse reads ${statement}`];
+      return [`Gatehouse reads ${statement}${showAt(nextReadTime)}`];
     return state === RecoveredStatementState.REMOVED
       ? [
           `${statement} cannot be read, because its account was removed; to have it read, add the account again`,
@@ -225,6 +226,22 @@ function reasonsOf(wallet: RecoveredWallet, recovery: Recovery): string[] {
   return isQuestionOpen
     ? [...unread, `merchants may have added accounts that the backup lacks; ${answerAccounts}`]
     : unread;
+}
+
+/** ` at 2026-01-31T08:30:00Z`; '' without a time. */
+const showAt = (time: Timestamp | undefined): string => (time === undefined ? '' : ` at ${showTime(time)}`);
+
+/** When Gatehouse reads the statements of a wallet of which none has failed yet. */
+function readingText({ wallet, unreadStatements }: RecoveredWallet, recovery: Recovery): string {
+  const from = showTime(recovery.statementsFromTime, 'the time');
+  if (recovery.stream === RecoveryStream.WAITING)
+    return `Gatehouse reads its statements after the events of the broker, and not before ${from}`;
+  if (unreadStatements.length === 0)
+    return `Gatehouse reads its statements at ${from}, when the last prompts of the lost time have ended`;
+  const [next] = unreadStatements
+    .flatMap(({ nextReadTime }) => nextReadTime ?? [])
+    .toSorted((one, other) => timestampMs(one) - timestampMs(other));
+  return `Gatehouse reads its statements${showAt(next)}. To see why one fails:\ngatehouse reconcile list --wallet ${wallet}`;
 }
 
 /** Whether accounts that merchants added or changed in the lost time may be unknown, and whether an operator has answered for them. */
@@ -305,8 +322,7 @@ function progressText(wallet: RecoveredWallet, recovery: Recovery): string {
       return `accepted by ${wallet.decidedBy}`;
     default: {
       const reasons = reasonsOf(wallet, recovery);
-      if (reasons.length === 0 && wallet.missingAccounts.length === 0)
-        return `Gatehouse reads its statements. To see why one fails:\ngatehouse reconcile list --wallet ${wallet.wallet}`;
+      if (reasons.length === 0 && wallet.missingAccounts.length === 0) return readingText(wallet, recovery);
       const otherwise = wallet.problem === RecoveredWalletProblem.OWN_ACCOUNTS ? 'otherwise, ' : '';
       return [...reasons, `> ${otherwise}${compareWallet(wallet)}`].join('\n');
     }
@@ -319,22 +335,26 @@ const noRecovery =
 export function showRecovery(recovery: Recovery | undefined): Output {
   if (recovery === undefined) return { json: { recovery: null }, text: noRecovery };
   const closed = recovery.closedEnvironments.map(showEnvironment).join(', ');
-  const summary = fields([
-    ['Payments', closed === '' ? 'taken' : `not taken in ${closed}`],
-    ['Held', heldText(recovery)],
-    ['Cause', causes[recovery.cause]],
-    ['Lost time', `${showTime(recovery.lostFromTime)} to ${showTime(recovery.lostUntilTime)}`],
-    ['Events of the broker', streamText(recovery)],
-    [
-      'Rebuilt',
-      `${counted(recovery.rebuiltOrderCount, 'order')}, ${counted(recovery.rebuiltEventCount, 'event')}`,
-    ],
-    ['Cannot be rebuilt', conflictText(recovery)],
-    ['Merchants', merchantsText(recovery)],
-    ["Merchants' accounts", accountsText(recovery)],
-    ['Erasures', erasuresText(recovery)],
-    ['Finished', showTime(recovery.finishTime)],
-  ]);
+  const summary = (width: number): string =>
+    fields(
+      [
+        ['Payments', closed === '' ? 'taken' : `not taken in ${closed}`],
+        ['Held', heldText(recovery)],
+        ['Cause', causes[recovery.cause]],
+        ['Lost time', `${showTime(recovery.lostFromTime)} to ${showTime(recovery.lostUntilTime)}`],
+        ['Events of the broker', streamText(recovery)],
+        [
+          'Rebuilt',
+          `${counted(recovery.rebuiltOrderCount, 'order')}, ${counted(recovery.rebuiltEventCount, 'event')}`,
+        ],
+        ['Cannot be rebuilt', conflictText(recovery)],
+        ['Merchants', merchantsText(recovery)],
+        ["Merchants' accounts", accountsText(recovery)],
+        ['Erasures', erasuresText(recovery)],
+        ['Finished', showTime(recovery.finishTime)],
+      ],
+      width,
+    );
   const rows = recovery.wallets.map((wallet) => [
     showEnvironment(wallet.environment),
     wallet.wallet,
@@ -349,7 +369,8 @@ export function showRecovery(recovery: Recovery | undefined): Output {
   ];
   return {
     json: { recovery: plainJson(RecoverySchema, recovery) },
-    text: (width) => (rows.length === 0 ? summary : `${summary}\n\n${table(columns, rows, width)}`),
+    text: (width) =>
+      [summary(width), ...(rows.length === 0 ? [] : [table(columns, rows, width)])].join('\n\n'),
   };
 }
 

@@ -251,7 +251,9 @@ const recoveryMessage = (recovery: StoredRecovery) => ({
     orderCount: orders,
   })),
   closedEnvironments: recovery.closed.map((environment) => environmentNumbers[environment]),
-  ...(recovery.finishedAt == null ? {} : { finishTime: timestampFromDate(recovery.finishedAt) }),
+  ...(recovery.finishedAt == null
+    ? { statementsFromTime: timestampFromDate(recovery.statementsFrom) }
+    : { finishTime: timestampFromDate(recovery.finishedAt) }),
   wallets: recovery.wallets.map((check) => ({
     environment: environmentNumbers[check.environment],
     wallet: check.wallet,
@@ -259,10 +261,11 @@ const recoveryMessage = (recovery: StoredRecovery) => ({
     problem: problems[check.obstacle as StoredProblem],
     unclaimedPaymentCount: check.unclaimedPayments,
     decidedBy: check.decidedBy,
-    unreadStatements: check.unread.map(({ payee, state, detail }) => ({
+    unreadStatements: check.unread.map(({ payee, state, detail, nextReadAt }) => ({
       payee,
       state: statements[state],
       detail,
+      ...(nextReadAt === undefined ? {} : { nextReadTime: timestampFromDate(nextReadAt) }),
     })),
     missingAccounts: check.missingAccounts.map(({ merchantId, walletAccountId, payee }) => ({
       merchantId: publicId('mer', merchantId),

@@ -101,6 +101,27 @@ order by s.environment, s.wallet, s.payee, asked.day`,
     [until, `{${dates.join(',')}}`, since, recoveryId],
   );
 
+/** When the next reading of a statement's day is due. */
+export interface NextReading extends StatementName {
+  readonly dueAt: Date;
+}
+
+/** The statements of a recovery that have readings which wait for their time. */
+export async function readNextReadings(em: EntityManager, { id, lostUntil }: Lost): Promise<NextReading[]> {
+  const rows = await em.execute<(StatementName & { readonly dueAt: string | Date })[]>(
+    `
+select s.environment, s.wallet, s.payee, min(r.due_at) as "dueAt"
+from core.recovery_statements s
+join core.reconciliations r
+  on r.wallet = s.wallet || case when s.payee = '' then '' else '/' || s.payee end
+  and r.environment = s.environment and r.due_at is not null and r.status = 'WAITING' and r.created_at >= ?::timestamptz
+where s.recovery_id = ? and s.state <> 'READ'
+group by s.environment, s.wallet, s.payee`,
+    [lostUntil, id],
+  );
+  return rows.map((row) => ({ ...row, dueAt: new Date(row.dueAt) }));
+}
+
 /** A wallet at which merchants have accounts of their own. */
 export interface OwnAccounts {
   readonly environment: Environment;

@@ -22,11 +22,18 @@ import type { Hold } from './holds.sql.ts';
 import { readMissingAccounts, readUnacceptedAccounts } from './lost-accounts.sql.ts';
 import type { MissingAccount, UnacceptedAccount } from './lost-accounts.sql.ts';
 import { readMissingMerchants } from './lost-merchants.sql.ts';
+import { readNextReadings } from './recovery-statements.sql.ts';
 import type { MissingMerchant } from './lost-merchants.sql.ts';
+
+/** A statement that was not read to its end. */
+export interface UnreadStatement extends Omit<RecoveryStatementRow, symbol> {
+  /** When its next reading is due; undefined when none waits. */
+  readonly nextReadAt: Date | undefined;
+}
 
 /** A wallet with its statements that were not read to their end. */
 export interface StoredWallet extends Omit<RecoveryWalletRow, symbol> {
-  readonly unread: readonly Omit<RecoveryStatementRow, symbol>[];
+  readonly unread: readonly UnreadStatement[];
   /** The accounts of merchants that were in use in the lost time, and whose credentials are missing. */
   readonly missingAccounts: readonly MissingAccount[];
 }
@@ -35,6 +42,8 @@ export interface StoredWallet extends Omit<RecoveryWalletRow, symbol> {
 export interface StoredRecovery extends Omit<RecoveryRow, symbol> {
   readonly wallets: readonly StoredWallet[];
   readonly missingMerchants: readonly MissingMerchant[];
+  /** When the last prompts of the lost time have ended. Core reads statements from then on. */
+  readonly statementsFrom: Date;
   /** The merchants that take no payments yet, by environment. None once the recovery has finished. */
   readonly holds: readonly Hold[];
   /** Of this and earlier recoveries. */
@@ -82,6 +91,8 @@ export interface RecoveryStoreParts {
   readonly wallets: readonly Wallet[];
   readonly newId: NewId;
   readonly newUuid: () => string;
+  /** How long a prompt of the lost time may still be confirmed. */
+  readonly settleMs: number;
 }
 
 export function createRecoveryStore({
@@ -89,6 +100,7 @@ export function createRecoveryStore({
   wallets,
   newId,
   newUuid,
+  settleMs,
 }: RecoveryStoreParts): RecoveryStore {
   const findLatest = async (em: EntityManager): Promise<RecoveryRow | undefined> => {
     const [row] = await em.find(RecoveryRow, {}, { orderBy: { lostUntil: 'desc', id: 'desc' }, limit: 1 });
@@ -107,20 +119,30 @@ export function createRecoveryStore({
       { recoveryId: row.id, state: { $ne: 'READ' } },
       { orderBy: { payee: 'asc' } },
     );
+    const nextReadings = row.finishedAt == null ? await readNextReadings(em, row) : [];
     const missing = await readMissingAccounts(em, row.id);
     const missingMerchants = await readMissingMerchants(em, row.id);
     return {
       ...row,
       wallets: found.map((check) => ({
         ...check,
-        unread: unread.filter(
-          ({ wallet, environment }) => wallet === check.wallet && environment === check.environment,
-        ),
+        unread: unread
+          .filter(({ wallet, environment }) => wallet === check.wallet && environment === check.environment)
+          .map((statement) => ({
+            ...statement,
+            nextReadAt: nextReadings.find(
+              ({ wallet, environment, payee }) =>
+                wallet === statement.wallet &&
+                environment === statement.environment &&
+                payee === statement.payee,
+            )?.dueAt,
+          })),
         missingAccounts: missing.filter(
           ({ wallet, environment }) => wallet === check.wallet && environment === check.environment,
         ),
       })),
       missingMerchants,
+      statementsFrom: new Date(row.lostUntil.getTime() + settleMs),
       holds: row.finishedAt == null ? await readHolds(em, row.id) : [],
       questions: await readQuestions(em),
     };

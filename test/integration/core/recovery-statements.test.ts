@@ -154,7 +154,8 @@ async function held(): Promise<string[]> {
   return (await findHolds(em, recovery)).map(({ merchantId }) => merchantId).toSorted();
 }
 
-const store = () => createRecoveryStore({ database, wallets: [wallet], newId: newRandomId, newUuid: v7 });
+const store = () =>
+  createRecoveryStore({ database, wallets: [wallet], newId: newRandomId, newUuid: v7, settleMs: 240_000 });
 const accounts = { type: 'accounts', despiteUnaccepted: false } as const;
 const by = { actor: 'operator', requestId: '' };
 const shown = async () => {
@@ -392,7 +393,7 @@ test('an account that is added and removed during the recovery does not make a w
   expect(await shown()).toEqual(allRead);
 });
 
-test('a statement that fails twice is shown with its error, and is read again later', async () => {
+test('a statement that fails twice is shown with its error and its next reading, and is read again later', async () => {
   await addAccount('accountid 3001');
   await begin('COMPLETE');
   await read('walleta', completed);
@@ -403,10 +404,13 @@ test('a statement that fails twice is shown with its error, and is read again la
   await connection.query("update core.reconciliations set tries = 2 where status = 'WAITING'");
   expect(await step()).toEqual([]);
   expect((await shown()).unread).toEqual(['accountid 3001 | FAILING | a time-out']);
+  await connection.query(sql`update core.reconciliations set due_at = ${settledAt} where status = 'WAITING'`);
+  expect((await store().latest())?.wallets[0]?.unread[0]?.nextReadAt).toEqual(settledAt);
   await connection.query(`update core.reconciliations set status = 'FAILED', due_at = null, detail = 'refused'
     where status = 'WAITING'`);
   expect(await step()).toEqual([`walleta | accountid 3001 | ${day} | recovery`]);
   expect((await shown()).unread).toEqual(['accountid 3001 | FAILING | refused']);
+  expect((await store().latest())?.wallets[0]?.unread[0]?.nextReadAt).toBeUndefined();
   await read('walleta/accountid 3001', completed);
   await step();
   expect(await shown()).toEqual(allRead);

@@ -13,8 +13,14 @@ import {
 } from '../../../src/gen/gatehouse/v1/recovery_service_pb.js';
 
 const accept = 'gatehouse restore accept --wallet walleta --environment sandbox';
-const reading = { payee: 'accountid 3001', state: RecoveredStatementState.READING };
-const failing = { payee: 'accountid 3002', state: RecoveredStatementState.FAILING, detail: 'a time-out' };
+const nextReadTime = timestampFromDate(new Date('2026-03-10T10:09:00Z'));
+const reading = { payee: 'accountid 3001', state: RecoveredStatementState.READING, nextReadTime };
+const failing = {
+  payee: 'accountid 3002',
+  state: RecoveredStatementState.FAILING,
+  detail: 'a time-out',
+  nextReadTime,
+};
 const removed = { payee: 'accountid 3003', state: RecoveredStatementState.REMOVED };
 const operators = { payee: '', state: RecoveredStatementState.FAILING, detail: 'no route' };
 const added = 'merchants may have added accounts that the backup lacks';
@@ -39,7 +45,30 @@ const { COMPLETE, LOST, PARTIAL, WAITING } = RecoveryStream;
 const { NO_STATEMENT, OWN_ACCOUNTS, UNSPECIFIED } = RecoveredWalletProblem;
 
 test.each([
-  ['is read', COMPLETE, UNSPECIFIED, [reading], ['Gatehouse reads its statements'], [accept]],
+  [
+    'is read',
+    COMPLETE,
+    UNSPECIFIED,
+    [reading],
+    ['Gatehouse reads its statements at 2026-03-10T10:09:00Z. To see why', 'reconcile list'],
+    [accept],
+  ],
+  [
+    'is not read yet',
+    COMPLETE,
+    UNSPECIFIED,
+    [],
+    ['reads its statements at 2026-03-10T10:04:00Z, when the last prompts'],
+    ['reconcile list'],
+  ],
+  [
+    'waits for the events',
+    WAITING,
+    UNSPECIFIED,
+    [],
+    ['after the events of the broker, and not before 2026-03-10T10:04:00Z'],
+    ['reconcile list'],
+  ],
   [
     'has failing statements',
     COMPLETE,
@@ -49,7 +78,7 @@ test.each([
       'your statement cannot be read',
       'no route',
       `account ${failing.payee} cannot be read`,
-      'a time-out',
+      'tries again at 2026-03-10T10:09:00Z: a time-out',
       accept,
     ],
     [added, '3001'],
@@ -61,7 +90,8 @@ test.each([
   (_, stream, problem, unreadStatements, shown, hidden) => {
     const wallets = [sandboxWallet('WAITING', { problem, unreadStatements })];
     const asked = stream === PARTIAL ? isAsked : {};
-    const status = statusOf({ stream, wallets, ...asked });
+    const statementsFromTime = timestampFromDate(new Date('2026-03-10T10:04:00Z'));
+    const status = statusOf({ stream, wallets, statementsFromTime, ...asked });
 
     for (const part of shown) expect(status).toContain(part);
     for (const part of hidden) expect(status).not.toContain(part);
@@ -99,6 +129,14 @@ test.each([
 
 test('a recovery with all events asks for no accounts', () => {
   expect(statusOf({ stream: COMPLETE })).not.toContain('not known');
+});
+
+test('the text of a recovery fits a terminal of 80 columns, except for commands', () => {
+  const recovery = create(RecoverySchema, { stream: LOST, ...isAsked, merchantsLostFromTime: backupTime });
+  const { text } = showRecovery(recovery);
+  const lines = (typeof text === 'string' ? text : text(80)).split('\n');
+
+  expect(lines.filter((line) => line.length > 80 && !/^\s*gatehouse /.test(line))).toEqual([]);
 });
 
 test('a recovery that reads the events of the broker does not blame the broker', () => {

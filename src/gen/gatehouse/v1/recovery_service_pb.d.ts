@@ -93,6 +93,13 @@ export declare type RecoveredStatement = Message<"gatehouse.v1.RecoveredStatemen
    * @generated from field: string detail = 3;
    */
   detail: string;
+
+  /**
+   * When the next reading of one of its days is due. Absent when none waits, for example while they are being read.
+   *
+   * @generated from field: google.protobuf.Timestamp next_read_time = 4;
+   */
+  nextReadTime?: Timestamp | undefined;
 };
 
 /**
@@ -408,6 +415,14 @@ export declare type Recovery = Message<"gatehouse.v1.Recovery"> & {
    * @generated from field: repeated gatehouse.v1.HeldMerchant held_merchants = 20;
    */
   heldMerchants: HeldMerchant[];
+
+  /**
+   * The last prompts of the lost time have ended by this time. Core then reads the statements of the wallets, once the stream is not
+   * WAITING. Absent once the recovery has finished.
+   *
+   * @generated from field: google.protobuf.Timestamp statements_from_time = 21;
+   */
+  statementsFromTime?: Timestamp | undefined;
 };
 
 /**
