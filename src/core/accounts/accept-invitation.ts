@@ -80,7 +80,7 @@ async function proveIdentity(
   const { inTurn, passwords, parsePassword, tries } = parts;
   const { remoteAddress, browserSecret } = acceptance;
   const signInTry = { emailKey, remoteAddress, browserSecret };
-  const invited = { kind: 'known', emailKey } as const;
+  const invited = { kind: 'known', emailKey, place: 'link' } as const;
   await tries.requireNetworkTries(signInTry);
   const fields = combine({
     name: parseText(acceptance.name, 'name', { max: nameLength, required: true }),

@@ -1,10 +1,19 @@
+import { LRUCache } from 'lru-cache';
+import { atMost } from '../../platform/at-most.ts';
 import type { CallerSignal } from '../../platform/batcher.ts';
 import { createFairCalls } from '../../platform/fair-calls.ts';
+import type { FairCalls } from '../../platform/fair-calls.ts';
 
-/** A person who is not signed in yet. The two kinds take turns. Within its kind, each account or site takes turns with the others. */
+/** A person who proves who they are. The kinds take turns. Within its kind, each account or site takes turns with the others. */
 export type Visitor =
-  /** A person with a session, a link, or a browser or network in which the account signed in recently. */
-  { readonly kind: 'known'; readonly emailKey: string } | { readonly kind: 'unknown'; readonly site: string };
+  /**
+   * A person with a session, a link, or a browser in which the account signed in recently. `place`: which of them. The places of an account take
+   * turns, so that a stranger who knows its password does not keep its user out.
+   */
+  | { readonly kind: 'known'; readonly emailKey: string; readonly place: string }
+  /** A person in a network in which the account signed in recently. It may be a stranger, so the site counts instead of the account. */
+  | { readonly kind: 'neighbour'; readonly site: string }
+  | { readonly kind: 'unknown'; readonly site: string };
 
 /**
  * Runs work for a visitor when it is the visitor's turn. `signal`: a visitor who leaves before the turn loses it.
@@ -17,22 +26,33 @@ export type InAccountTurn = <T>(visitor: Visitor, signal: CallerSignal, work: ()
  * for payments.
  */
 const maxRunning = 1;
-/** The limit on waiting calls of one account or site. */
+/** The limit on waiting calls of one place of an account, or of one site. */
 const maxWaiting = 8;
 /**
- * The limit on waiting calls of all accounts, or of all sites, because further callers would time out before their turn. A call of a new account
- * or site replaces one of those with several, so that a flood from a few addresses keeps nobody else out.
+ * The limit on waiting calls of all places of an account, of all accounts, or of all sites of a kind, because further callers would time out
+ * before their turn. A call of a new account or site replaces one of those with several, so that a flood from a few addresses keeps nobody else
+ * out.
  */
 const maxWaitingOfOwner = 64;
+const maxRemembered = 10_000;
 
 /**
  * The turns of people who prove who they are, or request a link. However many unknown people wait, known people are next. Tries are counted
  * within the turn, so a refused call writes nothing, and uses up none of its user's tries.
  */
 export function createAccountTurns(): InAccountTurn {
-  const inTurn = createFairCalls({ maxRunning, maxWaiting, maxWaitingOfOwner });
+  const limits = { maxRunning, maxWaiting, maxWaitingOfOwner };
+  const inTurn = createFairCalls(limits);
+  const turnsOf = new LRUCache<string, FairCalls>({
+    ...atMost(maxRemembered),
+    memoMethod: () => createFairCalls(limits),
+  });
   return (visitor, signal, work) => {
-    const part = visitor.kind === 'known' ? visitor.emailKey : visitor.site;
-    return inTurn({ owner: visitor.kind, part }, signal, work);
+    const { kind } = visitor;
+    if (kind !== 'known') return inTurn({ owner: kind, part: visitor.site }, signal, work);
+    const { emailKey, place } = visitor;
+    return turnsOf.memo(emailKey)({ owner: emailKey, part: place }, signal, () =>
+      inTurn({ owner: kind, part: emailKey }, signal, work),
+    );
   };
 }

@@ -94,7 +94,7 @@ export async function changePassword(
   const about = [before.email, before.name];
   const password = valuesOrThrow(parsePassword(newPassword, 'new_password', about));
   const signInTry = { emailKey: before.emailKey, remoteAddress, browserSecret };
-  const user = { kind: 'known', emailKey: before.emailKey } as const;
+  const user = { kind: 'known', emailKey: before.emailKey, place: 'session' } as const;
   const passwordHash = await inTurn(user, signal, async () => {
     await tries.countPassword(signInTry);
     const isRight = await passwords.matches(currentPassword, before.passwordHash);

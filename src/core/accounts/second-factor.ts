@@ -106,8 +106,9 @@ export async function verifyTotp(
   const user = await requireUser(database.fork(), submitted.userId);
   const suspect = { emailKey: user.emailKey, user, remoteAddress: submitted.remoteAddress };
   const codeTry = { userId: user.id, browserSecret: submitted.browserSecret };
+  const place = await tries.placeOfCode(codeTry, submitted.remoteAddress);
   const check = (): Promise<CodeTaken> =>
-    inTurn({ kind: 'known', emailKey: user.emailKey }, signal, async () => {
+    inTurn({ kind: 'known', emailKey: user.emailKey, place }, signal, async () => {
       await tries.countCode(codeTry);
       return takeEitherCode(parts, submitted, by);
     });

@@ -55,6 +55,8 @@ export interface SignInTries {
   readonly recordRightPassword: (signInTry: SignInTry) => Promise<void>;
   /** The user has a new password. Earlier tries with the old one no longer count, from any network. */
   readonly recordNewPassword: (emailKey: string) => Promise<void>;
+  /** The place of a person who enters a code, for the turns of the account. Counts nothing. */
+  readonly placeOfCode: (codeTry: CodeTry, remoteAddress: string) => Promise<string>;
   /** Counts a one-time code. Errors: RESOURCE_EXHAUSTED TOO_MANY_TRIES with RetryInfo. */
   readonly countCode: (codeTry: CodeTry) => Promise<void>;
   /** The code was correct. The count is reset, and the browser is remembered as known for codes. */
@@ -123,6 +125,8 @@ const codeLimits = (whose: string): readonly TryLimit[] => [
   { counter: `codes/${whose}`, max: 40, windowSeconds: 24 * hour },
 ];
 
+const browserPlace = (browserSecret: string): string => `browser ${browserSecret}`;
+
 const codeBrowser = ({ userId, browserSecret }: CodeTry): string => `code browser/${userId}/${browserSecret}`;
 
 /**
@@ -145,8 +149,10 @@ export function createSignInTries(pool: Pool): SignInTries {
   const count = async (limit: TryLimit): Promise<void> => refuse(await countTry(pool, limit));
   const isKnownBrowser = async (signInTry: SignInTry): Promise<boolean> =>
     signInTry.browserSecret !== '' && (await isRemembered(pool, knownBrowser(signInTry)));
+  const isKnownCodeBrowser = async (codeTry: CodeTry): Promise<boolean> =>
+    codeTry.browserSecret !== '' && (await isRemembered(pool, codeBrowser(codeTry)));
   const codeLimitsOf = async (codeTry: CodeTry): Promise<readonly TryLimit[]> => {
-    const isKnown = codeTry.browserSecret !== '' && (await isRemembered(pool, codeBrowser(codeTry)));
+    const isKnown = await isKnownCodeBrowser(codeTry);
     return codeLimits(isKnown ? `${codeTry.userId}/${codeTry.browserSecret}` : codeTry.userId);
   };
   const renewedTimes = ({ emailKey }: SignInTry): Promise<number> => countedTries(pool, renewals(emailKey));
@@ -157,10 +163,12 @@ export function createSignInTries(pool: Pool): SignInTries {
       if (waitMs !== undefined && !(await isKnownBrowser(signInTry))) refuse(waitMs);
     },
     async visitorOf(signInTry) {
-      const { emailKey, remoteAddress } = signInTry;
-      const isKnown =
-        (await isKnownBrowser(signInTry)) || (await isRemembered(pool, knownNetwork(signInTry)));
-      return isKnown ? { kind: 'known', emailKey } : { kind: 'unknown', site: siteOf(remoteAddress) };
+      const { emailKey, remoteAddress, browserSecret } = signInTry;
+      const site = siteOf(remoteAddress);
+      if (await isKnownBrowser(signInTry))
+        return { kind: 'known', emailKey, place: browserPlace(browserSecret) };
+      const isNeighbour = await isRemembered(pool, knownNetwork(signInTry));
+      return { kind: isNeighbour ? 'neighbour' : 'unknown', site };
     },
     async countPassword(signInTry) {
       const renewed = await renewedTimes(signInTry);
@@ -186,6 +194,8 @@ export function createSignInTries(pool: Pool): SignInTries {
     async recordNewPassword(emailKey) {
       await countTry(pool, renewals(emailKey));
     },
+    placeOfCode: async (codeTry, remoteAddress) =>
+      (await isKnownCodeBrowser(codeTry)) ? browserPlace(codeTry.browserSecret) : siteOf(remoteAddress),
     async countCode(codeTry) {
       for (const limit of await codeLimitsOf(codeTry)) await count(limit);
     },

@@ -251,6 +251,18 @@ describe('a browser in which a user signed in', () => {
     expect(await refusalOf(signIn(user.email, place()))).toBe('TOO_MANY_TRIES');
   });
 
+  test('signs in while a stranger in its network sends many passwords at once', async () => {
+    const { user, ...own } = await userWithBrowser();
+    const { remoteAddress } = own;
+    const flood = Array.from({ length: 100 }, () =>
+      refusalOf(signIn(user.email, { password: wrong, remoteAddress })),
+    );
+    await Promise.race(flood);
+
+    await signIn(user.email, own);
+    expect(await Promise.all(flood)).toContain('OVERLOADED');
+  });
+
   test('can accept an invitation when a stranger in its network has used the tries of the account', async () => {
     const { user, ...own } = await userWithBrowser();
     const { token } = await desk.inviteElsewhere(user.email);

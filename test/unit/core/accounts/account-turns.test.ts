@@ -3,7 +3,7 @@ import { expect, test } from '@jest/globals';
 import { createAccountTurns } from '../../../../src/core/accounts/account-turns.ts';
 import type { Visitor } from '../../../../src/core/accounts/account-turns.ts';
 
-test('a known person is next, however many unknown people wait, and one site or account leaves room for others', async () => {
+test('a known person is next, however many unknown people wait, and one site, account or place of an account leaves room for others', async () => {
   const inTurn = createAccountTurns();
   const { signal } = new AbortController();
   const ended: string[] = [];
@@ -14,16 +14,18 @@ test('a known person is next, however many unknown people wait, and one site or 
     });
   const flood = Array.from({ length: 100 }, () => check('flood', { kind: 'unknown', site: '192.0.2.1' }));
   const guesses = Array.from({ length: 10 }, () =>
-    check('guess', { kind: 'known', emailKey: 'sara@shop.example' }),
+    check('guess', { kind: 'known', emailKey: 'sara@shop.example', place: 'stolen browser' }),
   );
   const others = [
     check('unknown', { kind: 'unknown', site: '192.0.2.2' }),
-    check('known', { kind: 'known', emailKey: 'almaz@shop.example' }),
+    check('known', { kind: 'known', emailKey: 'almaz@shop.example', place: 'session' }),
+    check('own browser', { kind: 'known', emailKey: 'sara@shop.example', place: 'own browser' }),
   ];
 
   const settled = await Promise.allSettled([...flood, ...guesses]);
   const refused = settled.filter(({ status }) => status === 'rejected');
   await Promise.all(others);
-  expect(refused).toHaveLength(91 + 2);
+  expect(refused).toHaveLength(91 + 1);
   expect(ended.slice(0, 5)).toEqual(['flood', 'flood', 'guess', 'unknown', 'known']);
+  expect(ended.indexOf('own browser')).toBeLessThan(ended.lastIndexOf('guess'));
 });
