@@ -1,3 +1,4 @@
+import { siteOf } from '../../platform/http/client-address.ts';
 import { ConnectError } from '@connectrpc/connect';
 import { UniqueConstraintViolationException } from '@mikro-orm/core';
 import type { EntityManager } from '@mikro-orm/postgresql';
@@ -80,7 +81,7 @@ async function proveIdentity(
   const { inTurn, passwords, parsePassword, tries } = parts;
   const { remoteAddress, browserSecret } = acceptance;
   const signInTry = { emailKey, remoteAddress, browserSecret };
-  const invited = { kind: 'known', emailKey, place: 'link' } as const;
+  const invited = { kind: 'known', emailKey, place: 'link', site: siteOf(remoteAddress) } as const;
   await tries.requireNetworkTries(signInTry);
   const fields = combine({
     name: parseText(acceptance.name, 'name', { max: nameLength, required: true }),

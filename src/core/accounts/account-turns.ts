@@ -10,7 +10,7 @@ export type Visitor =
    * A person with a session, a link, or a browser in which the account signed in recently. `place`: which of them. The places of an account take
    * turns, so that a stranger who knows its password does not keep its user out.
    */
-  | { readonly kind: 'known'; readonly emailKey: string; readonly place: string }
+  | { readonly kind: 'known'; readonly emailKey: string; readonly place: string; readonly site: string }
   /** A person in a network in which the account signed in recently. It may be a stranger, so the site counts instead of the account. */
   | { readonly kind: 'neighbour'; readonly site: string }
   | { readonly kind: 'unknown'; readonly site: string };
@@ -37,6 +37,12 @@ const maxWaitingOfOwner = 64;
 const maxRemembered = 10_000;
 
 /**
+ * The turns that a place and an account have of their own in ten minutes. Further calls wait with those of their site. Otherwise anyone with
+ * 64 accounts, such as an owner who invites addresses, could keep the users of all merchants out.
+ */
+const ownTurns = { ofPlace: 10, ofAccount: 30, withinMs: 10 * 60_000 };
+
+/**
  * The turns of people who prove who they are, or request a link. However many unknown people wait, known people are next. Tries are counted
  * within the turn, so a refused call writes nothing, and uses up none of its user's tries.
  */
@@ -47,10 +53,18 @@ export function createAccountTurns(): InAccountTurn {
     ...atMost(maxRemembered),
     memoMethod: () => createFairCalls(limits),
   });
+  const used = new LRUCache<string, { turns: number }>({
+    ...atMost(maxRemembered),
+    ttl: ownTurns.withinMs,
+    memoMethod: () => ({ turns: 0 }),
+  });
+  const use = (whose: string): number => (used.memo(whose).turns += 1);
   return (visitor, signal, work) => {
-    const { kind } = visitor;
-    if (kind !== 'known') return inTurn({ owner: kind, part: visitor.site }, signal, work);
+    const { kind, site } = visitor;
+    if (kind !== 'known') return inTurn({ owner: kind, part: site }, signal, work);
     const { emailKey, place } = visitor;
+    const hasOwnTurn = use(`${emailKey} ${place}`) <= ownTurns.ofPlace && use(emailKey) <= ownTurns.ofAccount;
+    if (!hasOwnTurn) return inTurn({ owner: 'neighbour', part: site }, signal, work);
     return turnsOf.memo(emailKey)({ owner: emailKey, part: place }, signal, () =>
       inTurn({ owner: kind, part: emailKey }, signal, work),
     );

@@ -1,3 +1,4 @@
+import { siteOf } from '../../platform/http/client-address.ts';
 import type { Actor } from '../../platform/rpc/actor.ts';
 import { cancelled } from '../../platform/batcher.ts';
 import type { CallerSignal } from '../../platform/batcher.ts';
@@ -94,7 +95,8 @@ export async function changePassword(
   const about = [before.email, before.name];
   const password = valuesOrThrow(parsePassword(newPassword, 'new_password', about));
   const signInTry = { emailKey: before.emailKey, remoteAddress, browserSecret };
-  const user = { kind: 'known', emailKey: before.emailKey, place: 'session' } as const;
+  const site = siteOf(remoteAddress);
+  const user = { kind: 'known', emailKey: before.emailKey, place: 'session', site } as const;
   const passwordHash = await inTurn(user, signal, async () => {
     await tries.countPassword(signInTry);
     const isRight = await passwords.matches(currentPassword, before.passwordHash);

@@ -125,7 +125,7 @@ export async function resetPassword(
   const owner = await before.findOne(UserRow, { emailKey: asked.emailKey });
   const about = owner === null ? [asked.email] : [owner.email, owner.name];
   const password = valuesOrThrow(parsePassword(newPassword, 'password', about));
-  const holder = { kind: 'known', emailKey: asked.emailKey, place: 'link' } as const;
+  const holder = { kind: 'known', emailKey: asked.emailKey, place: 'link', site: '' } as const;
   const passwordHash = await inTurn(holder, signal, () => passwords.hash(password));
   const reset = await database.fork().transactional(async (em) => {
     const at = now();

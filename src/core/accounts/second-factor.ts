@@ -1,3 +1,4 @@
+import { siteOf } from '../../platform/http/client-address.ts';
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { CallerSignal } from '../../platform/batcher.ts';
 import type { Actor } from '../../platform/rpc/actor.ts';
@@ -108,10 +109,14 @@ export async function verifyTotp(
   const codeTry = { userId: user.id, browserSecret: submitted.browserSecret };
   const place = await tries.placeOfCode(codeTry, submitted.remoteAddress);
   const check = (): Promise<CodeTaken> =>
-    inTurn({ kind: 'known', emailKey: user.emailKey, place }, signal, async () => {
-      await tries.countCode(codeTry);
-      return takeEitherCode(parts, submitted, by);
-    });
+    inTurn(
+      { kind: 'known', emailKey: user.emailKey, place, site: siteOf(submitted.remoteAddress) },
+      signal,
+      async () => {
+        await tries.countCode(codeTry);
+        return takeEitherCode(parts, submitted, by);
+      },
+    );
   // As for a password: a mistyped confirmation is not a refused sign-in.
   const taken = await (submitted.isConfirmation ? check() : recordingRefusal(parts, by, suspect, check));
   await tries.recordRightCode(codeTry);

@@ -166,7 +166,7 @@ export function createSignInTries(pool: Pool): SignInTries {
       const { emailKey, remoteAddress, browserSecret } = signInTry;
       const site = siteOf(remoteAddress);
       if (await isKnownBrowser(signInTry))
-        return { kind: 'known', emailKey, place: browserPlace(browserSecret) };
+        return { kind: 'known', emailKey, place: browserPlace(browserSecret), site };
       const isNeighbour = await isRemembered(pool, knownNetwork(signInTry));
       return { kind: isNeighbour ? 'neighbour' : 'unknown', site };
     },
