@@ -2,6 +2,7 @@ import { createFairCalls, takeTurn } from '../../platform/fair-calls.ts';
 import type { CallOwner } from '../../platform/fair-calls.ts';
 import { invalidFields } from '../../platform/rpc/rpc-error.ts';
 import type { Database } from '../database/database.ts';
+import { firstWithin } from '../rpc/first-within.ts';
 import { laterCursor } from '../../contract/event-cursor.ts';
 import type { EventCursor } from '../../contract/event-cursor.ts';
 import { pause } from '../../platform/pause.ts';
@@ -25,6 +26,7 @@ export interface EventPage {
  * Errors: INVALID_ARGUMENT INVALID_FIELDS for a cursor that this database server cannot have issued.
  */
 export interface EventFeed {
+  /** Up to `limit` events, and fewer if they have more than 3 MiB. */
   readonly list: (after: EventCursor, limit: number, filter: EventFilter) => Promise<EventPage>;
   readonly latest: () => Promise<EventCursor>;
   /**
@@ -43,6 +45,8 @@ export interface EventFeed {
 const foreignCursor =
   'belongs to another database server, or to a later state of this one; start again without a cursor';
 const pageSize = 200;
+/** Three quarters of the limit on messages. The events of a page may have long URLs and texts of wallets. */
+const maxPageBytes = 3 * 1024 * 1024;
 /** How often a message is sent without events. The contract promises one at least every 15 seconds. */
 const keepAliveMs = 10_000;
 /** How soon events without a signal are found. */
@@ -62,9 +66,9 @@ export function createEventFeed(database: Database, signal: WakeSignal): EventFe
     const { events, horizon, isAhead, holdsBack } = await readEvents(database.pool, after, limit + 1, filter);
     // No event would ever follow this cursor, and the reader would not notice.
     if (isAhead) throw invalidFields([{ field: 'after_cursor', issue: foreignCursor }]);
-    const page = events.slice(0, limit);
+    const page = firstWithin(events.slice(0, limit), maxPageBytes);
     const last = page.at(-1);
-    if (last !== undefined && events.length > limit)
+    if (last !== undefined && events.length > page.length)
       return { events: page, next: last.cursor, hasMore: true, holdsBack };
     // The cursor also passes the events that the filter left out. Otherwise every read would scan them again.
     return {

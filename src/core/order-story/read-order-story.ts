@@ -25,6 +25,7 @@ import type { Environment, Order, PaymentAttempt } from '../domain/order.ts';
 import type { Refund } from '../domain/refund-record.ts';
 import { refundOf } from '../payments/changes/refund-row.ts';
 import { apiRequestBodies } from '../rpc/api-request-message.ts';
+import { firstWithin } from '../rpc/first-within.ts';
 import { readLastEvent, readOpenRefund, readOpenStray } from './explanation-rows.ts';
 
 /** Ids as they are shown. */
@@ -230,9 +231,3 @@ const attemptIdsOf = (events: readonly OrderEvent[], { latestAttemptId }: OrderR
     ...(latestAttemptId == null ? [] : [latestAttemptId]),
   ]),
 ];
-
-/** The first rows that have at most this many bytes together. */
-function firstWithin<T extends { readonly payload: Uint8Array }>(rows: readonly T[], maxBytes: number): T[] {
-  let bytes = 0;
-  return rows.filter(({ payload }) => (bytes += payload.length) <= maxBytes);
-}

@@ -1,9 +1,11 @@
 import { describe, expect, test, beforeEach, afterEach } from '@jest/globals';
+import { create, toBinary } from '@bufbuild/protobuf';
 import { ConnectError, createClient } from '@connectrpc/connect';
 import type { Client } from '@connectrpc/connect';
 import { storedId } from '../../support/ids.ts';
 import {
   Environment,
+  OrderEventSchema,
   OrderEventType,
   OrderStatus,
   PaymentAttemptStatus,
@@ -190,6 +192,27 @@ describe('listing events', () => {
     const behind = await followers.listOrderEvents({ merchantId, afterCursor: whole[22]?.cursor ?? '' });
     expect(behind.entries).toEqual(whole.slice(23));
     expect(pages.flat()).toEqual(whole);
+  });
+
+  test('in pages of the largest size returns events that together are larger than a message can be', async () => {
+    const reason = 'r'.repeat(9_000);
+    const payload = toBinary(OrderEventSchema, create(OrderEventSchema, { order: { reason } }));
+    await database.query(sql`
+      insert into core.order_events (merchant_id, environment, order_id, sequence, id, type, occurred_at, payload)
+      select ${storedId('mer', merchantId)}, 'SANDBOX', gen_random_uuid(), 1, gen_random_uuid(), 'CREATED', now(), ${Buffer.from(payload)}
+      from generate_series(1, 500)`);
+
+    await listed({ merchantId }, 1);
+
+    const cursors = new Set<string>();
+    let afterCursor = '';
+    for (let hasMore = true; hasMore;) {
+      const page = await followers.listOrderEvents({ merchantId, afterCursor, pageSize: 500 });
+      for (const { cursor } of page.entries) cursors.add(cursor);
+      ({ hasMore, nextCursor: afterCursor } = page);
+    }
+
+    expect(cursors.size).toBe(500);
   });
 
   test('returns only the events of a merchant, an environment or an order', async () => {

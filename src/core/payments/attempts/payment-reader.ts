@@ -5,6 +5,7 @@ import type { Database } from '../../database/database.ts';
 import { findAttemptsOf } from '../../database/attempts-of-orders.ts';
 import { OrderRow, PaymentAttemptRow, WalletExchangeRow } from '../../database/order-entities.ts';
 import { attemptOf, orderOf, undecidedDetail } from '../../database/order-rows.ts';
+import { firstWithin } from '../../rpc/first-within.ts';
 import { storedId } from '../../../contract/public-id.ts';
 import type { PublicId, StoredId } from '../../../contract/public-id.ts';
 import type { Environment, Order, PaymentAttempt, PaymentAttemptStatus } from '../../domain/order.ts';
@@ -49,13 +50,6 @@ export interface PaymentReader {
 const maxExchanges = 200;
 /** Leaves room for the rest of the response below the message limit. */
 const maxExchangeBytes = 3 * 1024 * 1024;
-
-/** The latest payloads that fit into `maxExchangeBytes`, oldest first. `payloads` are newest first. */
-function latestThatFit(payloads: readonly Uint8Array[]): Uint8Array[] {
-  let bytes = 0;
-  const latest = payloads.filter(({ length }) => (bytes += length) <= maxExchangeBytes);
-  return latest.reverse();
-}
 
 export function createPaymentReader(database: Database): PaymentReader {
   const listAttempts = ({ merchantId, environment, statuses, beforeId, limit }: PaymentAttemptFilter) => {
@@ -109,9 +103,10 @@ export function createPaymentReader(database: Database): PaymentReader {
         providerTransactionId: row.providerTransactionId ?? '',
         dueAt: row.dueAt ?? null,
         detail: undecidedDetail(row),
-        exchanges: latestThatFit(exchanges.map(({ payload }) => payload)).map((payload) =>
-          fromBinary(WalletExchangeSchema, payload),
-        ),
+        // Oldest first.
+        exchanges: firstWithin(exchanges, maxExchangeBytes)
+          .map(({ payload }) => fromBinary(WalletExchangeSchema, payload))
+          .toReversed(),
       };
     },
     async list(filter) {

@@ -21,7 +21,6 @@ export interface OrderEventMethodsParts {
 }
 
 const defaultPageSize = 100;
-/** A page of this many orders of maximum size stays below the message limit. */
 const maxPageSize = 500;
 /**
  * The number of lists that run at a time. Core decodes each event of a page, which holds up the payments of all merchants for some tens of

@@ -1246,7 +1246,7 @@ export declare type ListOrderEventsRequest = Message<"gatehouse.v1.ListOrderEven
   orderId: string;
 
   /**
-   * At most this many; 100 when zero, 500 at most.
+   * At most this many; 100 when zero, 500 at most. A page has fewer if their events have more than 3 MiB: see has_more.
    *
    * @generated from field: int32 page_size = 5;
    */
