@@ -7,6 +7,7 @@ import type {
   RefundedAmount,
 } from '../../gen/gatehouse/v1/report_service_pb.js';
 import { amountText } from '../../contract/amount-text.ts';
+import { timeLocales } from '../../platform/language/language.ts';
 import type { Language } from '../../platform/language/language.ts';
 import { numberFormat, timeFormat } from '../../platform/language/formats.ts';
 import type { home } from '../language/english/home.ts';
@@ -33,7 +34,7 @@ export function reportView(report: GetOrderReportResponse, step: Step, now: Date
   const count = (number: bigint): string => numberFormat(language).format(number);
   const amounts = (money: readonly (CollectedAmount | RefundedAmount)[]): string[] =>
     money.map(({ amount, currency }) => amountText(amount, currency, language));
-  const label = timeFormat(language === 'en' ? 'en-GB' : 'am-ET', {
+  const label = timeFormat(timeLocales[language], {
     timeZone,
     ...(step === 'hour'
       ? { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' }

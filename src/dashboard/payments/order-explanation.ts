@@ -4,6 +4,7 @@ import { OrderFact, OrderNextStep } from '../../gen/gatehouse/v1/order_explanati
 import type { OrderExplanation } from '../../gen/gatehouse/v1/order_explanation_pb.js';
 import { explanation as amharic } from '../language/amharic/explanation.ts';
 import { explanation as english } from '../language/english/explanation.ts';
+import type { Language } from '../../platform/language/language.ts';
 import type { MomentFormat } from '../../platform/language/moment-text.ts';
 import { amharicExplanation, amharicHolder } from './amharic-explanation.ts';
 import type { ExplanationWriting } from './amharic-explanation.ts';
@@ -12,6 +13,21 @@ import { secondsIn, millisecondsOf } from './order-story.ts';
 import type { StoryWriting } from './order-story.ts';
 
 const dictionary = { en: english, am: amharic };
+
+/** How a language puts an explanation into words. `times` writes a time to the second. */
+interface ExplanationWriter {
+  readonly text: (writing: ExplanationWriting, times: MomentFormat) => string;
+  readonly heldBy: (writing: ExplanationWriting) => string;
+}
+
+const writers: Readonly<Record<Language, ExplanationWriter>> = {
+  en: {
+    text: ({ explanation, reason }, times) =>
+      englishExplanation({ ...explanation, reason: withinSentence(reason) }, times),
+    heldBy: ({ explanation }) => holderText(explanation),
+  },
+  am: { text: amharicExplanation, heldBy: amharicHolder },
+};
 
 /**
  * The block of the order's page that tells what the order waits for. Undefined when core is of a version that does not explain
@@ -27,7 +43,7 @@ export function orderExplanation(
 ) {
   if (fromCore === undefined) return undefined;
   const explanation = joinExplanations(fromCore, fromWebhooks);
-  const words = dictionary[language];
+  const [words, writer] = [dictionary[language], writers[language]];
   const { wallet, reason, nextTime, sinceTime, waitingFor, subjectId } = explanation;
   const detail = detailOf(subjectId);
   const seconds = secondsIn(language, timeZone);
@@ -52,10 +68,7 @@ export function orderExplanation(
       ? { href: pathOf(`webhooks/deliveries/${subjectId}`), text: story.delivery }
       : undefined,
     title: words.title,
-    text:
-      language === 'en'
-        ? englishExplanation({ ...explanation, reason: withinSentence(writing.reason) }, seconds)
-        : amharicExplanation(writing),
+    text: writer.text(writing, seconds),
     texts: [
       ...(isOver
         ? []
@@ -63,7 +76,7 @@ export function orderExplanation(
             {
               name: 'held-by',
               label: words.heldBy,
-              text: language === 'en' ? holderText(explanation) : amharicHolder(writing),
+              text: writer.heldBy(writing),
             },
           ]),
       ...(detail === ''

@@ -2,11 +2,14 @@ import Negotiator from 'negotiator';
 
 /**
  * The languages of the pages. The first is the default. If one is added, the compiler names all places that lack its texts. It does not name
- * the check of `core.users.language`, the names in `wallets-schema.ts`, the links to the one other language, and comparisons with 'en' or 'am'.
+ * the check of `core.users.language`, the names in `wallets-schema.ts`, the links to the one other language, and comparisons with 'am'.
  */
 export const languages = ['en', 'am'] as const;
 
 export type Language = (typeof languages)[number];
+
+/** The locale of times: how each language writes them where most of its readers live. */
+export const timeLocales: Readonly<Record<Language, string>> = { en: 'en-GB', am: 'am-ET' };
 
 export const isLanguage = (text: string | undefined): text is Language =>
   languages.some((language) => language === text);
