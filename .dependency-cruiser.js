@@ -129,7 +129,7 @@ export default {
       comment:
         'A composition root is an end point. Tests may import it, and so may the scripts and benchmarks that npm runs.',
       severity: 'error',
-      from: { pathNot: '^(src/main|test|scripts|bench)/' },
+      from: { pathNot: '^(src/main|test|scripts|bench|examples)/' },
       to: { path: '^src/main/' },
     },
     {
@@ -138,6 +138,14 @@ export default {
       severity: 'error',
       from: { path: '^src/' },
       to: { path: '^(?!src/|node_modules/)[^/]+/', dependencyTypes: ['local'] },
+    },
+    {
+      name: 'examples-import-gen',
+      comment:
+        'A reader copies an example to a project that has only the contract, and code generated from it.',
+      severity: 'error',
+      from: { path: '^examples/' },
+      to: { path: '^(?!examples/|src/gen/|node_modules/)[^/]+/', dependencyTypes: ['local'] },
     },
     {
       name: 'clients-stand-alone',

@@ -91,7 +91,12 @@ const planted: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     'src/gen/ours.js': `import { a } from '../platform/a.ts';`,
   },
   'main-is-imported-by-nobody': {
+    'tools/root.ts': `import { a } from '../src/main/a.ts';`,
+  },
+  'examples-import-gen': {
+    'examples/cursor.ts': `import { a } from '../src/contract/a.ts';`,
     'examples/root.ts': `import { a } from '../src/main/a.ts';`,
+    'examples/support.ts': `import { a } from '../test/support/a.ts';`,
   },
   'src-stands-alone': {
     'src/main/support.ts': `import { a } from '../../test/support/a.ts';`,
@@ -153,6 +158,8 @@ const permitted: Readonly<Record<string, string>> = {
   'src/main/all.ts': `import './a.ts';`,
   'scripts/prepare.ts': `import '../src/main/a.ts';`,
   'bench/load.ts': `import '../src/main/a.ts';`,
+  'examples/follow.ts': `import './file.ts'; import '../src/gen/a_pb.js'; import 'fastify'; import 'nats'; import 'node:fs';`,
+  'examples/file.ts': `export const a = 1;`,
   'src/platform/types.ts': `import type { D } from 'dev-only';`,
   'test/support/a.ts': `import '../../src/main/a.ts'; import '../../src/core/merchants/merchant-store.ts'; import 'dev-only'; import 'nats'; export const a = 1;`,
   // The packed client has types that name its sources.
@@ -200,7 +207,7 @@ describe('import rules', () => {
       await mkdir(dirname(join(tree, file)), { recursive: true });
       await writeFile(join(tree, file), `${text}\n`);
     }
-    violations = await cruise(tree, ['src', 'test', 'scripts', 'bench', 'examples', 'clients']);
+    violations = await cruise(tree, ['src', 'test', 'scripts', 'bench', 'tools', 'examples', 'clients']);
   });
 
   const rulesBrokenBy = (file: string) =>
