@@ -7,8 +7,6 @@ import { Environment, OrderStatus } from '../../../src/gen/gatehouse/v1/order_pb
 import type { Order } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { MerchantService } from '../../../src/gen/gatehouse/v1/merchant_service_pb.js';
 import { OrderService } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
-import { RefundService } from '../../../src/gen/gatehouse/v1/refund_service_pb.js';
-import { SettlementService } from '../../../src/gen/gatehouse/v1/settlement_service_pb.js';
 import { RecoveryService } from '../../../src/gen/gatehouse/v1/recovery_service_pb.js';
 import { ReconciliationService } from '../../../src/gen/gatehouse/v1/reconciliation_service_pb.js';
 import { directPayment, registration } from '../../support/order-requests.ts';
@@ -286,17 +284,6 @@ test('a list of requests is refused with a time that ends before it begins', asy
   expect(await wrongFields(reader.listApiRequests({ merchantId: merchant.id, environment, ...span }))).toBe(
     'create_time_to',
   );
-});
-
-test('a list by one state, given 100,000 times, is answered within five seconds', async () => {
-  const statuses = Array.from({ length: 100_000 }, () => 1);
-  const request = { merchantId: merchant.id, environment, statuses };
-  const within = { timeoutMs: 5_000 };
-
-  const refunds = stack.client(RefundService, 'reader').listRefunds(request, within);
-  await expect(refunds).resolves.toMatchObject({ refunds: [] });
-  const settlements = stack.client(SettlementService, 'reader').listSettlements(request, within);
-  await expect(settlements).resolves.toMatchObject({ settlements: [] });
 });
 
 test.each([
