@@ -189,7 +189,7 @@ const STRICT_WITH_TYPES = asErrors(
 
 export default defineConfig({
   options: { typeAware: true, typeCheck: true, denyWarnings: true, reportUnusedDisableDirectives: 'error' },
-  plugins: ['typescript'],
+  plugins: ['typescript', 'unicorn'],
   // The rules of ESLint that oxlint lacks.
   jsPlugins: [{ name: 'eslint-js', specifier: 'oxlint-plugin-eslint' }],
   // Rules are named one by one, so that a new version of oxlint adds and drops none unseen.
@@ -209,6 +209,8 @@ export default defineConfig({
     'no-warning-comments': ['error', { terms: ['todo', 'fixme', 'xxx'] }],
     // A file somebody can read in one sitting. Tables of test cases and generated code are not read that way.
     'max-lines': ['error', { max: 400, skipComments: true, skipBlankLines: true }],
+    // A literal that is spread into another one only saves lines, and hides the names that it sets.
+    'unicorn/no-useless-spread': 'error',
   },
   overrides: [
     { files: ['**/*.{js,mjs,cjs}'], globals: NODE_GLOBALS, rules: WITHOUT_COMPILER },
@@ -284,6 +286,7 @@ export default defineConfig({
         // Jest's asymmetric matchers (`expect.any`, `expect.objectContaining`) are typed `any`.
         'typescript/no-unsafe-assignment': 'off',
         'max-lines': 'off',
+        'unicorn/no-useless-spread': 'off',
       },
     },
   ],

@@ -40,14 +40,25 @@ const events = stream[Symbol.asyncIterator]();
 await events.next();
 
 const { order: cancelled } = await orders.registerOrder({
-  ...{ merchantId, environment, orderNumber: `${orderNumber}-C`, amount: '100.00', currency: 'ETB' },
-  ...{ reason: 'Shoes', customerPhone: '0911223344', returnUrl: 'https://shop.example/return' },
+  merchantId,
+  environment,
+  orderNumber: `${orderNumber}-C`,
+  amount: '100.00',
+  currency: 'ETB',
+  reason: 'Shoes',
+  customerPhone: '0911223344',
+  returnUrl: 'https://shop.example/return',
 });
 await orders.cancelOrder({ merchantId, environment, orderId: cancelled?.orderId ?? '' });
 
 await orders.startDirectPayment({
-  ...{ merchantId, environment, orderNumber, amount: '100.00', currency: 'ETB' },
-  ...{ phone: '0911223344', paymentOption: 'walleta_ussd' },
+  merchantId,
+  environment,
+  orderNumber,
+  amount: '100.00',
+  currency: 'ETB',
+  phone: '0911223344',
+  paymentOption: 'walleta_ussd',
 });
 for (;;) {
   const next = await events.next();
@@ -60,7 +71,11 @@ for (;;) {
   if (order.orderNumber !== orderNumber) continue;
   if (event.type === OrderEventType.COMPLETED) {
     const { refund } = await refunds.createRefund({
-      ...{ merchantId, environment, refundNumber: `${orderNumber}-R`, amount: '40.00', reason: 'Came back' },
+      merchantId,
+      environment,
+      refundNumber: `${orderNumber}-R`,
+      amount: '40.00',
+      reason: 'Came back',
       order: { case: 'orderNumber', value: orderNumber },
     });
     console.log(`refund ${refund?.refundId} of ${refund?.amount} ${refund?.currency} requested`);

@@ -21,9 +21,12 @@ const jobs = ['core', 'webhooks', 'rest-facade', 'checkout', 'dashboard', 'walle
 
 /** Three quarters of the limits in deploy/kubernetes. A process is ended at its limit, so a higher threshold would never be seen. */
 export const memoryBytes: Readonly<Record<string, number>> = {
-  ...{ core: 800e6, 'rest-facade': 800e6 },
-  ...{ webhooks: 600e6, wallets: 600e6 },
-  ...{ checkout: 400e6, dashboard: 400e6 },
+  core: 800e6,
+  'rest-facade': 800e6,
+  webhooks: 600e6,
+  wallets: 600e6,
+  checkout: 400e6,
+  dashboard: 400e6,
 };
 
 const expiry = 'gatehouse_tls_certificate_expiry_timestamp_seconds';

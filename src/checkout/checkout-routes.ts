@@ -153,7 +153,11 @@ async function showCheckout(
   if (failure?.retryAfterSeconds !== undefined) reply.header('retry-after', failure.retryAfterSeconds);
   const page: CheckoutPage = {
     ...open,
-    ...{ stage, language, self, timeZone, logoPath },
+    stage,
+    language,
+    self,
+    timeZone,
+    logoPath,
     wallets: await options.directory(),
     stay: new URLSearchParams(request.url.split('?')[1]).has('stay'),
     isFirstSight: isFinal(stage) && awaited.take(request, reply, self),

@@ -86,17 +86,19 @@ function commandOf(
   const waits =
     wait === undefined ? [] : ['--wait', ...(wait === true ? [] : [`${durationMs(wait) / 1000}s`])];
   return [
-    ...[
-      'gatehouse',
-      'refund',
-      'create',
-      merchantId,
-      order.value,
-      '--environment',
-      environmentWord(environment),
-    ],
+    'gatehouse',
+    'refund',
+    'create',
+    merchantId,
+    order.value,
+    '--environment',
+    environmentWord(environment),
     ...(amount === '' ? [] : ['--amount', amount]),
-    ...['--reason', reason, '--refund-number', refundNumber, ...waits],
+    '--reason',
+    reason,
+    '--refund-number',
+    refundNumber,
+    ...waits,
   ]
     .map(shellWord)
     .join(' ');

@@ -6,8 +6,18 @@ import { CliError, exitCodes } from './cli-error.ts';
  * account is added, and not the one that a restore lost.
  */
 const neverEmpty = [
-  ...['merchant', 'order', 'order-number', 'webhook-endpoint', 'amount', 'refund-number'],
-  ...['payee', 'day', 'kind', 'prefix', 'phone', 'account'],
+  'merchant',
+  'order',
+  'order-number',
+  'webhook-endpoint',
+  'amount',
+  'refund-number',
+  'payee',
+  'day',
+  'kind',
+  'prefix',
+  'phone',
+  'account',
 ];
 
 /**

@@ -41,7 +41,12 @@ export function orderStories(parts: OrderStoriesParts): RpcService {
     readStory: createReadOrderStory(database),
     readExplanationRows: createReadExplanationRows(database),
     explain: createExplainStoredOrder({
-      ...{ database, findMerchant, readWalletStates, wallets, accountProblem, now },
+      database,
+      findMerchant,
+      readWalletStates,
+      wallets,
+      accountProblem,
+      now,
       mayBePaid: createMayBePaid({ database, gate, claims, now }),
     }),
     nameOf: (id) => configuredWallets.find((wallet) => wallet.id === id)?.names.en ?? id,

@@ -70,7 +70,10 @@ async function registerOne(chosen: WalletSettings, variables: ProcessEnvironment
   if (registered === undefined) throw new TypeError(`the connector of ${wallet} registers no URLs`);
   const { result } = registered;
   return {
-    ...{ wallet, environment, validation_url: urls.validation, confirmation_url: urls.confirmation },
+    wallet,
+    environment,
+    validation_url: urls.validation,
+    confirmation_url: urls.confirmation,
     result: result.kind === 'unknown' || result.kind === 'not_sent' ? 'no_answer' : result.kind,
     detail: registrationText(result),
   };
@@ -86,7 +89,9 @@ function checkOne(chosen: WalletSettings, variables: ProcessEnvironment): Promis
         ? 'not configured'
         : 'not offered';
   const check = async (connector: WalletConnector): Promise<CheckedWallet> => ({
-    ...{ wallet, environment, payer_started: payerStarted },
+    wallet,
+    environment,
+    payer_started: payerStarted,
     ...(await checkWallet(connector, AbortSignal.timeout(timeoutMs))),
   });
   return withConnector(chosen, check, ownUrl);

@@ -92,7 +92,11 @@ export async function buildWalletSimulator(options: WalletSimulatorOptions): Pro
     const context = {
       ...options,
       ...given,
-      ...{ basePath, ledger, journal, received, after },
+      basePath,
+      ledger,
+      journal,
+      received,
+      after,
       closing: closing.signal,
     };
     await app.register(async (scope) => void wallets.push(await protocols[protocol].mount(scope, context)), {

@@ -113,7 +113,9 @@ export function createAccountConnectors(parts: AccountConnectorsParts): AccountC
       const id = account.walletAccountId;
       const entry = entries.get(id) ?? {
         opening: open(account, options),
-        ...{ users: 0, idleSinceMs: 0, isForgotten: false },
+        users: 0,
+        idleSinceMs: 0,
+        isForgotten: false,
       };
       entries.delete(id);
       entries.set(id, entry);

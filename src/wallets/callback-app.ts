@@ -186,7 +186,8 @@ function addCallbackRoutes(app: FastifyInstance, options: CallbackAppOptions): v
   const hasten = createHasten(options);
 
   const factsOf = ({ id: requestId, ip, params }: FastifyRequest<{ Params: CallbackParams }>) => ({
-    ...{ request_id: requestId, ip },
+    request_id: requestId,
+    ip,
     wallet: byName.has(params.wallet) ? params.wallet : 'unknown',
   });
   /** Refuses a sender before the body is read. */

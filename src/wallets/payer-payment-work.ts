@@ -61,7 +61,10 @@ export function payerPaymentWork(parts: PayerPaymentWorkParts): LeasedWork<Lease
       );
       logger.info(
         {
-          ...{ request_id: requestId, wallet: name, payer_payment_id: payerPaymentId, outcome: outcome.case },
+          request_id: requestId,
+          wallet: name,
+          payer_payment_id: payerPaymentId,
+          outcome: outcome.case,
           status: PayerPaymentStatus[recorded.payerPayment?.status ?? 0],
         },
         'payer-started payment',

@@ -96,7 +96,11 @@ export async function answerValidation(
     try {
       const { decision } = await payerPayments.validatePayerPayment(
         {
-          ...{ wallet, environment, reference, amount, currency },
+          wallet,
+          environment,
+          reference,
+          amount,
+          currency,
           paymentAttemptIdEnd: connector.attemptIdEnd(reference) ?? '',
         },
         { timeoutMs: validationMs },
@@ -140,7 +144,10 @@ export async function storeConfirmation(
   }
   const { payment } = read;
   const report = {
-    ...{ wallet, environment, paymentOption, ...reported(payment) },
+    wallet,
+    environment,
+    paymentOption,
+    ...reported(payment),
     paymentAttemptIdEnd: connector.attemptIdEnd(payment.reference) ?? '',
     callbackNote: connector.noteOf(payment),
     exchange: exchangeMessage(read.exchange),
@@ -149,7 +156,8 @@ export async function storeConfirmation(
   const { payerPayment } = await untilCoreAnswers(
     () => payerPayments.reportPayerPayment(report, { signal: giveUp }),
     {
-      ...{ giveUp, isTemporary },
+      giveUp,
+      isTemporary,
       onFailure: (error) =>
         logger.warn(
           { err: error, wallet: name },

@@ -57,7 +57,9 @@ export async function checkRecordedChanges(parts: RecordedChangesParts): Promise
     if (differences.length === 0)
       return {
         ...found,
-        ...{ result: 'ok', code: 'healthy', advice: '' },
+        result: 'ok',
+        code: 'healthy',
+        advice: '',
         detail: `webhook endpoints, signing secrets, pauses and redeliveries are as recorded in the last ${daysCompared} days`,
       };
     const more = differences.length - maxShown;

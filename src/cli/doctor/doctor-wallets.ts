@@ -21,7 +21,11 @@ export function judgeStatements(subject: string, wallets: readonly Wallet[]): re
     const without = environments.filter((each) => !reconciledEnvironments.includes(each));
     if (without.length === 0) return [];
     return {
-      ...{ subject, check: `${wallet} statement`, result: 'ok', code: 'healthy', advice: '' },
+      subject,
+      check: `${wallet} statement`,
+      result: 'ok',
+      code: 'healthy',
+      advice: '',
       detail: `not compared in ${namesOf(without)}: ${wallet} offers no statement, or its setting reconcile is not true. ${instead}`,
     } as const;
   });
@@ -63,11 +67,14 @@ export function judgeRequests(
     ),
   ];
   const inOrder: FoundRequests = {
-    ...{ result: 'ok', code: 'healthy', advice: '' },
+    result: 'ok',
+    code: 'healthy',
+    advice: '',
     detail: 'the wallets processes send requests to every wallet',
   };
   return (findings.length === 0 ? [inOrder] : findings).map((found) => ({
-    ...{ subject, check: 'wallet requests' },
+    subject,
+    check: 'wallet requests',
     ...found,
   }));
 }
@@ -115,7 +122,8 @@ function judgeState(name: string, reports: readonly ReportedWalletStatus[]): rea
   if (reports.some(({ status }) => status?.credentialsRefused))
     return [
       {
-        ...{ result: 'failed', code: 'credentials_refused' },
+        result: 'failed',
+        code: 'credentials_refused',
         detail: `${name} refuses the operator's credentials, so payments with the operator's account are not made`,
         advice:
           "compare the credentials with the provider's portal, correct the secrets, and start wallets again. To test them, run with " +
@@ -145,7 +153,10 @@ export function judgeClocks(subject: string, reports: readonly ReportedWalletSta
     if (aheadMs <= toleratedSkewMs && -aheadMs <= toleratedSkewMs + longestReportMs) return [];
     const seconds = Math.round(Math.abs(aheadMs) / 1000);
     return {
-      ...{ subject, check: 'wallets clock', result: 'warning', code: 'skewed' },
+      subject,
+      check: 'wallets clock',
+      result: 'warning',
+      code: 'skewed',
       detail: `the clock of ${instance} is ${seconds} s ${aheadMs > 0 ? 'ahead of' : 'behind'} the database's`,
       advice:
         'Synchronise its machine with NTP. A wallet may refuse requests with a wrong time, and comparisons with statements may miss payments.',
@@ -165,7 +176,10 @@ export function judgeAbandoned(
   const were = count === '1' ? 'payer-started payment was' : 'payer-started payments were';
   return [
     {
-      ...{ subject, check: 'payer-started', result: 'warning', code: 'abandoned' },
+      subject,
+      check: 'payer-started',
+      result: 'warning',
+      code: 'abandoned',
       detail:
         `${count} ${were} not confirmed by the wallet within three days; ` +
         `${oldest.payerPaymentId} at ${oldest.wallet} has waited since ${showTime(oldest.createTime)}`,

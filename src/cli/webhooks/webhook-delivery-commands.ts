@@ -127,7 +127,12 @@ async function listDeliveries(
   const page = await collectPages(options, async (request) => {
     const reply = await webhooks.listDeliveries({
       ...request,
-      ...{ merchantId, environment, states: [...state], orderNumber, orderId: order, endpoint: host },
+      merchantId,
+      environment,
+      states: [...state],
+      orderNumber,
+      orderId: order,
+      endpoint: host,
       webhookEndpointId,
       ...(since && { createTimeFrom: since }),
       ...(until && { createTimeTo: until }),

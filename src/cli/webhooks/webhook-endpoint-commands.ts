@@ -131,7 +131,12 @@ function addChangingCommands(endpoint: Command, { run, findMerchant }: WebhookPa
     (merchantId: string, { environment, url, description = '', types = [], secret }: CreateOptions) =>
       run(async ({ webhookEndpoints }) => {
         const reply = await webhookEndpoints.createWebhookEndpoint({
-          ...{ merchantId, environment, url, description, eventTypes: [...types], withoutSecret: !secret },
+          merchantId,
+          environment,
+          url,
+          description,
+          eventTypes: [...types],
+          withoutSecret: !secret,
         });
         const made = requireField(reply.webhookEndpoint);
         const next = made.awaitsSecret
@@ -158,7 +163,8 @@ function addChangingCommands(endpoint: Command, { run, findMerchant }: WebhookPa
     (merchantId: string, webhookEndpointId: string, { url, description, types }: UpdateOptions) =>
       run(async ({ webhookEndpoints }) => {
         const reply = await webhookEndpoints.updateWebhookEndpoint({
-          ...{ merchantId, webhookEndpointId },
+          merchantId,
+          webhookEndpointId,
           ...(url !== undefined && { url }),
           ...(description !== undefined && { description }),
           ...(types && { types: { eventTypes: [...types] } }),

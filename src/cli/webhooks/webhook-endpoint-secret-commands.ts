@@ -30,7 +30,8 @@ export function addEndpointSecretCommands(endpoint: Command, { run, findMerchant
     (merchantId: string, webhookEndpointId: string, { promoteAfter }: { promoteAfter?: Duration }) =>
       run(async ({ webhookEndpoints }) => {
         const reply = await webhookEndpoints.rotateWebhookEndpointSecret({
-          ...{ merchantId, webhookEndpointId },
+          merchantId,
+          webhookEndpointId,
           ...(promoteAfter && { promoteAfter }),
         });
         const made = requireField(reply.signingSecret);

@@ -123,7 +123,11 @@ async function listHosts(
   const onlyInactive = inactive ?? trouble ?? false;
   const page = await collectPages(options, async (request) => {
     const reply = await webhooks.listEndpoints({
-      ...{ ...request, merchantId, environment, onlyInTrouble: onlyInactive, includeWebhookEndpoints: true },
+      ...request,
+      merchantId,
+      environment,
+      onlyInTrouble: onlyInactive,
+      includeWebhookEndpoints: true,
     });
     return { items: reply.endpoints, nextPageToken: reply.nextPageToken };
   });

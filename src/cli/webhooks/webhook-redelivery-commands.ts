@@ -114,7 +114,9 @@ async function redeliverMany(
 ): Promise<Output> {
   const { since, until, state = [], environment = Environment.SANDBOX } = options;
   const started = await webhooks.startRedelivery({
-    ...{ merchantId, environment, states: [...state] },
+    merchantId,
+    environment,
+    states: [...state],
     createTimeFrom: timestampOf(since, now()),
     ...(until && { createTimeTo: timestampOf(until, now()) }),
   });

@@ -107,7 +107,9 @@ select ${onPrimary("core.takes_payments('SANDBOX')")} as sandbox, ${onPrimary("c
       await refresh();
       return asked.map(() => 'read');
     },
-    ...{ maxItems: 1_000, maxInFlight: 1, maxWaiting: 1_000 },
+    maxItems: 1_000,
+    maxInFlight: 1,
+    maxWaiting: 1_000,
   });
   return {
     isOpen: (environment) => open[environment],

@@ -19,7 +19,9 @@ export function diagnosticsService(instance: string, parts: ChecksParts): RpcSer
       };
       return calls.map(() => diagnosis);
     },
-    ...{ maxItems: 1_000, maxInFlight: 1, maxWaiting: 1_000 },
+    maxItems: 1_000,
+    maxInFlight: 1,
+    maxWaiting: 1_000,
   });
   return rpcService(
     DiagnosticsService,

@@ -281,7 +281,9 @@ export function retryReversal(
       const due = { status: 'REVERSAL_DUE', dueAt: now, isLeased: false, hastenedTo: null } as const;
       return ok({
         ...requestOf(reversal),
-        ...{ refusalReason: '', tries: 0, updatedAt: now },
+        refusalReason: '',
+        tries: 0,
+        updatedAt: now,
         ...renamed,
         ...due,
       });

@@ -37,8 +37,17 @@ export async function countUse(
 ): Promise<AccountUse> {
   const options = `{${optionsOfWallet(wallet).join(',')}}`;
   const [use] = await em.execute<AccountUse[]>(statement, [
-    ...[environment, options, merchantId, id],
-    ...[merchantId, environment, options, merchantId, merchantId, environment, id],
+    environment,
+    options,
+    merchantId,
+    id,
+    merchantId,
+    environment,
+    options,
+    merchantId,
+    merchantId,
+    environment,
+    id,
   ]);
   return use ?? { openPayments: 0, openReversals: 0 };
 }

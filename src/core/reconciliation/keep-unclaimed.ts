@@ -42,7 +42,10 @@ select ?::core.environment, ?, ?, transaction_id, request_id, right(request_id, 
 from jsonb_to_recordset(?::jsonb) n(transaction_id text, request_id text, amount text, currency text, occurred_at timestamptz)
 on conflict do nothing`,
       [
-        ...[environment, wallet, payee, foundAt.toISOString()],
+        environment,
+        wallet,
+        payee,
+        foundAt.toISOString(),
         JSON.stringify(
           entries.slice(first, first + rowsAtOnce).map((entry) => ({
             transaction_id: entry.providerTransactionId,

@@ -44,8 +44,12 @@ export function parseMoneyDays(request: ListMoneyDaysRequest): MoneyDayFilter {
 
 /** The filter that a page token belongs to. */
 const filterOf = (request: ListMoneyDaysRequest) => [
-  ...[request.wallet, request.environment, request.merchantId, request.date],
-  ...[request.onlyDifferent, request.onlyCorrected],
+  request.wallet,
+  request.environment,
+  request.merchantId,
+  request.date,
+  request.onlyDifferent,
+  request.onlyCorrected,
 ];
 
 const keyPattern =
@@ -68,10 +72,9 @@ function parseAfter(request: ListMoneyDaysRequest): Result<MoneyDayKey | undefin
 /** A page of at most `limit` balances. `read` has one more if there is a next page. */
 export function moneyDayPage(request: ListMoneyDaysRequest, read: readonly StoredMoneyDay[], limit: number) {
   const named = read.map((each) => ({
-    id: [
-      ...[each.day, each.environment, encodeURIComponent(each.wallet)],
-      ...[each.merchant_id, each.currency],
-    ].join('/'),
+    id: [each.day, each.environment, encodeURIComponent(each.wallet), each.merchant_id, each.currency].join(
+      '/',
+    ),
     each,
   }));
   const { items, nextPageToken } = pageOf(named, limit, filterOf(request));

@@ -161,8 +161,10 @@ export function createRecoveryStore({
     details: Readonly<Record<string, string | number>>,
   ): Promise<Result<StoredRecovery, never>> => {
     recordAudit(em, newId, await readClock(em), by, {
-      ...{ action: 'recovery.accept', merchantId: undefined },
-      ...{ targetId, details },
+      action: 'recovery.accept',
+      merchantId: undefined,
+      targetId,
+      details,
     });
     return ok(await readWritten(em));
   };

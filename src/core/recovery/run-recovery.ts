@@ -324,7 +324,10 @@ async function rebuildFromStream(
     await keepLostAccounts(database.fork(), recovery.id, part.accountChanges);
     const unresolved = part.events.filter((event) => !isResolved(event));
     const rebuilt = await rebuildOrders(database, unresolved, {
-      ...{ accounts, noticedAt: lostTime.noticedAt, recovery, signal: lockLost },
+      accounts,
+      noticedAt: lostTime.noticedAt,
+      recovery,
+      signal: lockLost,
       onCommit: (some) => report(part, some.orders.length),
     });
     rebuilt.orders.forEach((id) => orders.add(id));

@@ -62,7 +62,10 @@ export function createRehearsal(rules: Rules = { registerOrder, transition }): R
     const time = event.occurTime && timestampDate(event.occurTime);
     return differences.map((difference) => ({
       ...difference,
-      ...{ orderId, merchantId, sequence: Number(event.sequence), time },
+      orderId,
+      merchantId,
+      sequence: Number(event.sequence),
+      time,
     }));
   };
 

@@ -57,7 +57,10 @@ export function readDeliveryFilter(query: unknown): DeliveryFilter {
     isLaterPage: pageToken !== '',
     conditions: {
       states: isState(state) ? [deliveryStates[state]] : [],
-      ...{ orderNumber, endpoint, webhookEndpointId, pageToken },
+      orderNumber,
+      endpoint,
+      webhookEndpointId,
+      pageToken,
     },
     withPage: (next) => {
       if (next === '') return undefined;

@@ -136,7 +136,10 @@ function missingRow(missing: MissingMoneyDay, writing: Writing) {
     [MissingMoneyDayReason.ACCOUNT_REMOVED]: reasons.accountRemoved,
   };
   return {
-    ...{ date, payee, detail, reason: words[reason] },
+    date,
+    payee,
+    detail,
+    reason: words[reason],
     wallet: walletName(wallet, writing),
     reconciliation: reconciliationId === '' ? '' : `/operator/reconciliations/${reconciliationId}`,
     tone: reason === MissingMoneyDayReason.UNREADABLE ? 'warn' : 'info',

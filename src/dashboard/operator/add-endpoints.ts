@@ -37,8 +37,11 @@ export function addEndpoints(app: FastifyInstance, { clients, sendPage, timeZone
       ({ name, number }) =>
         loadPanel(request, async (options) => {
           const asked = {
-            ...{ environment: number, onlyInTrouble: true, includeWebhookEndpoints: true },
-            ...{ pageToken, pageSize },
+            environment: number,
+            onlyInTrouble: true,
+            includeWebhookEndpoints: true,
+            pageToken,
+            pageSize,
           };
           const { endpoints, nextPageToken } = await clients.webhooks.listEndpoints(asked, options);
           const names = await merchantNames(request, clients, endpoints);

@@ -77,7 +77,11 @@ function staleRow(
     health: { tone: undefined, text: unknown },
     detail: '',
     breaker: { tone: undefined, text: unknown },
-    ...{ calls: nothing, success: nothing, p50: nothing, p99: nothing, inFlight: [nothing] },
+    calls: nothing,
+    success: nothing,
+    p50: nothing,
+    p99: nothing,
+    inFlight: [nothing],
     reported: momentOf(reportTime, writing.language, writing.timeZone),
     silent: (isReplaced ? replaced : silent)(durationText(age, writing.language)),
   };

@@ -27,7 +27,10 @@ export function readAuditFilter(query: unknown, timeZone: string): AuditFilter {
   const kind = auditKinds.find((known) => known === text('kind')) ?? '';
   const [from, to] = [dayOf('from'), dayOf('to')];
   return {
-    ...{ kind, from, to, page: text('page') },
+    kind,
+    from,
+    to,
+    page: text('page'),
     isEmpty: kind === '' && from === '' && to === '',
     isEmptySpan: isEmptySpan(dayNamed(from, timeZone)?.from, dayNamed(to, timeZone)?.to),
   };

@@ -48,7 +48,10 @@ export function openSandboxShop(origin: string, apiKey: string, now: () => Date)
     });
     const answer: unknown = await response.json();
     return {
-      ...{ path, body, answer, startedAt },
+      path,
+      body,
+      answer,
+      startedAt,
       status: response.status,
       requestId: response.headers.get('x-request-id') ?? '',
       tookMs: performance.now() - begun,

@@ -237,7 +237,11 @@ function processesIn(
 ) {
   const { dataFolder, addresses, secrets } = place;
   const settings = {
-    ...{ projectRoot, dataFolder, addresses, secrets, programFolder },
+    projectRoot,
+    dataFolder,
+    addresses,
+    secrets,
+    programFolder,
     environment: place.home === undefined ? environment : withoutPostgresClient(environment),
     databaseUrl: config.GATEHOUSE_DATABASE_URL ?? databaseUrl(databaseOf(place)),
     natsUrl: config.GATEHOUSE_NATS_URL ?? natsUrl(brokerOf(place)),
@@ -260,12 +264,18 @@ function demoOf(environment: ProcessEnvironment, { addresses, secrets }: StartPl
   const { rest, checkout, dashboard, simulator, walletCallback, grpc, connect, webhooks, metrics } =
     addresses;
   return {
-    ...{ rest, checkout, dashboard, simulator },
+    rest,
+    checkout,
+    dashboard,
+    simulator,
     checkout_base_url: environment['GATEHOUSE_CHECKOUT_BASE_URL'] || checkout,
     dashboard_base_url: environment['GATEHOUSE_DASHBOARD_BASE_URL'] || dashboard,
     wallet_callbacks: walletCallback,
     wallets: walletAccess(simulator, secrets.simulated_wallets),
-    ...{ grpc, connect, webhooks, metrics },
+    grpc,
+    connect,
+    webhooks,
+    metrics,
     ...seeded,
     tokens: { operator, writer, reader },
   };

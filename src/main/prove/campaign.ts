@@ -145,7 +145,12 @@ async function runStands(
 const namesOf = ({ round, fault }: PlannedFault) => ({ round, target: fault.target, fault: fault.kind });
 
 const unknownMachine: ProveReport['machine'] = {
-  ...{ system: '', processors: '', memory_bytes: 0, node: process.version, database: '', file_system: '' },
+  system: '',
+  processors: '',
+  memory_bytes: 0,
+  node: process.version,
+  database: '',
+  file_system: '',
 };
 
 /** A server for the report: its host without user and password. */
@@ -203,7 +208,13 @@ async function runStand(stand: StandParts): Promise<StandResult | { readonly pro
     close.push(gateway.stop);
     if (!gateway.isDatabaseInside) disks.delete(faultName({ target: 'database', kind: 'disk' }));
     const evidence = await attack({
-      ...{ gateway, folder, disks, faults, exits, report, signal },
+      gateway,
+      folder,
+      disks,
+      faults,
+      exits,
+      report,
+      signal,
       endsAtMs: stand.endsAtMs,
       prefix: `P${options.seed}-${name === 'disks' ? 'D' : 'M'}`,
       seed: options.seed,

@@ -293,7 +293,12 @@ async function createSettings(
       walletCallback: `http://127.0.0.1:${callbacks}`,
     };
     return {
-      ...{ environment, projectRoot, programFolder, dataFolder: folder, secrets, addresses: own },
+      environment,
+      projectRoot,
+      programFolder,
+      dataFolder: folder,
+      secrets,
+      addresses: own,
       databaseUrl: urlThroughLink(servers.databaseUrl, database),
       natsUrl: urlThroughLink(servers.natsUrl, broker),
     };

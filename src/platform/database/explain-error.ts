@@ -4,13 +4,27 @@ import { isReadOnlyRefusal } from './read-only-connections.ts';
 
 /** Node's error codes for a connection that failed or was lost. */
 const connectionErrors = new Set([
-  ...['ECONNREFUSED', 'ECONNRESET', 'ECONNABORTED', 'EPIPE', 'ETIMEDOUT', 'ENOENT'],
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'ECONNABORTED',
+  'EPIPE',
+  'ETIMEDOUT',
+  'ENOENT',
   // There is no way to the machine.
-  ...['EHOSTUNREACH', 'ENETUNREACH', 'EHOSTDOWN', 'ENETDOWN'],
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'EHOSTDOWN',
+  'ENETDOWN',
   // The name cannot be resolved.
-  ...['ENOTFOUND', 'EAI_AGAIN', 'EAI_FAIL', 'EAI_MEMORY', 'EAI_SYSTEM'],
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EAI_FAIL',
+  'EAI_MEMORY',
+  'EAI_SYSTEM',
   // This machine has no free port or no memory for another connection.
-  ...['EADDRNOTAVAIL', 'ENOBUFS', 'ENOMEM'],
+  'EADDRNOTAVAIL',
+  'ENOBUFS',
+  'ENOMEM',
 ]);
 
 /** Node's error codes when a process, or its machine, has no file descriptor left. */

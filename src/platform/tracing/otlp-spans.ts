@@ -206,7 +206,10 @@ function logWarnings(logger: Logger): void {
   const ignore = (): void => undefined;
   diag.setLogger(
     {
-      ...{ verbose: ignore, debug: ignore, info: ignore, error: ignore },
+      verbose: ignore,
+      debug: ignore,
+      info: ignore,
+      error: ignore,
       warn: (...parts) => {
         const warning = parts.join(' ');
         // Warnings are limited by their first two words, because later words may be ids.

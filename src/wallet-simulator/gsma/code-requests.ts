@@ -51,7 +51,9 @@ export function createCodeRequests(options: CodeRequestOptions): CodeRequests {
     },
     accept: (code, callbackUrl, correlationId) => {
       const request: CodeRequest = {
-        ...{ serverCorrelationId: newUuid(), code, isDone: false },
+        serverCorrelationId: newUuid(),
+        code,
+        isDone: false,
         expiresAt: new Date(code.createdAt.getTime() + delaysMs.promptExpiry),
       };
       requests.set(request.serverCorrelationId.toLowerCase(), request);
@@ -76,7 +78,9 @@ export function createCodeRequests(options: CodeRequestOptions): CodeRequests {
 }
 
 const stateObject = ({ serverCorrelationId, code, expiresAt, isDone }: CodeRequest): object => ({
-  ...{ serverCorrelationId, objectReference: code.code, status: isDone ? 'completed' : 'pending' },
+  serverCorrelationId,
+  objectReference: code.code,
+  status: isDone ? 'completed' : 'pending',
   notificationMethod: 'callback',
   ...(isDone ? {} : { pendingReason: 'The code is being issued', expiryTime: expiresAt.toISOString() }),
 });

@@ -29,9 +29,14 @@ export function planReversal(book: TransactionBook, reference: string, body: Rev
   requireLeft(amount, leftOfPayer(book, original.debitAccount, original.currency));
   requireReversible(original.outcome);
   return {
-    ...{ type: body.type, debitAccount: original.creditAccount, creditAccount: original.debitAccount },
-    ...{ debitParty: original.creditParty, creditParty: original.debitParty, amount },
-    ...{ currency: original.currency, originalReference: reference },
+    type: body.type,
+    debitAccount: original.creditAccount,
+    creditAccount: original.debitAccount,
+    debitParty: original.creditParty,
+    creditParty: original.debitParty,
+    amount,
+    currency: original.currency,
+    originalReference: reference,
     outcome: outcomeOfReversal(original.outcome, earlier.length === 0),
     losesAnswer: losesReversalAnswer(original.outcome),
   };
@@ -70,8 +75,13 @@ export function planAdjustment(wallet: string, book: TransactionBook, body: Paym
   const fixed = outcomeOfNumber(wallet, msisdn) ?? ordinaryOutcome;
   requireReversible(fixed);
   return {
-    ...{ type: 'adjustment', debitAccount: merchantAccount, creditAccount: payer },
-    ...{ debitParty: debitParty ?? [merchantParty], creditParty: body.creditParty ?? [], amount, currency },
+    type: 'adjustment',
+    debitAccount: merchantAccount,
+    creditAccount: payer,
+    debitParty: debitParty ?? [merchantParty],
+    creditParty: body.creditParty ?? [],
+    amount,
+    currency,
     originalReference: undefined,
     outcome: outcomeOfAdjustment(wallet, book, payer),
     losesAnswer: losesReversalAnswer(fixed),

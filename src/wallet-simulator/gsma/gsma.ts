@@ -73,6 +73,10 @@ const apiOptions = ({
   tokenLifetimeSeconds,
   delaysMs,
 }: WalletContext) => ({
-  ...{ received, after, now, randomBytes, tokenLifetimeSeconds },
+  received,
+  after,
+  now,
+  randomBytes,
+  tokenLifetimeSeconds,
   hangMs: delaysMs.hang,
 });

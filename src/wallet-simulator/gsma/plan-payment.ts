@@ -35,7 +35,10 @@ export function planPayment(wallet: string, codes: AuthorisationCodes, body: Pay
   const { currency, oneTimeCode } = body;
   const shared = {
     type: 'merchantpay',
-    ...{ creditAccount: payee(creditParty), creditParty, amount, currency },
+    creditAccount: payee(creditParty),
+    creditParty,
+    amount,
+    currency,
     originalReference: undefined,
   } as const;
   if (oneTimeCode !== undefined && oneTimeCode !== '') {
@@ -49,7 +52,9 @@ export function planPayment(wallet: string, codes: AuthorisationCodes, body: Pay
   const fixed = outcomeOfNumber(wallet, msisdn);
   return {
     ...shared,
-    ...{ debitAccount: subscriberAccount(msisdn), debitParty, outcome: fixed ?? ordinaryOutcome },
+    debitAccount: subscriberAccount(msisdn),
+    debitParty,
+    outcome: fixed ?? ordinaryOutcome,
     decidedBy: fixed === undefined ? 'payer' : 'number',
   };
 }

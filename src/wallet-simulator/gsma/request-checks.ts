@@ -22,7 +22,8 @@ export function requireParties({ debitParty, creditParty, oneTimeCode = '' }: Pa
   if (debitParty === undefined && creditParty === undefined && oneTimeCode === '') {
     const problem = 'is required, or the other party';
     throw refusedError('validation', 'mandatoryValueNotSupplied', 'debitParty or creditParty is required', {
-      ...{ debitParty: problem, creditParty: problem },
+      debitParty: problem,
+      creditParty: problem,
     });
   }
   requireTwoAccounts(accountIfKnown(debitParty), accountIfKnown(creditParty));

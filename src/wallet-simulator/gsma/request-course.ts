@@ -143,7 +143,12 @@ function openedEntry(request: PaymentRequest): Parameters<Journal['append']>[0] 
     ...(callbackUrl === undefined ? {} : { callbackUrl }),
     awaitsPerson,
     transaction: {
-      ...{ reference, type, debitAccount, creditAccount, currency, description },
+      reference,
+      type,
+      debitAccount,
+      creditAccount,
+      currency,
+      description,
       debitParty: [...transaction.debitParty],
       creditParty: [...transaction.creditParty],
       amount: formatAmount(transaction.amount),

@@ -85,7 +85,11 @@ function addReversals(
         throw badField('Amount');
       const note = (answer: string): void =>
         received.add({
-          ...{ at: now(), wallet, kind: 'reversal', subject: receipt, answer },
+          at: now(),
+          wallet,
+          kind: 'reversal',
+          subject: receipt,
+          answer,
           correlationId: textOf(body, 'OriginatorConversationID') || undefined,
         });
       const failure = reversalFailure(shop, isInitiator(body), original);

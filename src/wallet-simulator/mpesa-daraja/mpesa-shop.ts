@@ -88,7 +88,15 @@ export function createMpesaShop(
 
   const payments = createPayments({
     wallet: context.id,
-    ...{ ledger, journal, delaysMs, after, now, newUuid, outcomeOf, codes, callBack },
+    ledger,
+    journal,
+    delaysMs,
+    after,
+    now,
+    newUuid,
+    outcomeOf,
+    codes,
+    callBack,
     shownStatus: (payment) => resultTexts[resultCode(payment)] ?? resultCode(payment),
   });
   const list = (): readonly Payment[] => payments.newestFirst();

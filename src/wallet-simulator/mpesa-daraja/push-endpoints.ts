@@ -76,7 +76,11 @@ export function addPushEndpoints(app: FastifyInstance, shop: MpesaShop): void {
     const payer = textOf(body, 'PhoneNumber');
     const note = (answer: string): void =>
       received.add({
-        ...{ at: now(), wallet, kind: 'payment', subject: payer, answer },
+        at: now(),
+        wallet,
+        kind: 'payment',
+        subject: payer,
+        answer,
         correlationId: textOf(body, 'AccountReference'),
       });
     try {

@@ -104,7 +104,8 @@ export class DarajaConnector implements WalletConnector {
       wallet: 'M-Pesa in Kenya',
     };
     const written = writePush(this.#payee, rules, request, {
-      ...{ url, now },
+      url,
+      now,
       password: (timestamp) => pushPassword(this.#payee, timestamp),
     });
     if (!written.ok) return { result: { kind: 'refused', ...written.failure }, exchanges: [] };

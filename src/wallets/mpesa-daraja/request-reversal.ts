@@ -28,7 +28,10 @@ export async function requestReversal(
   }
   const { result, exchanges } = await parts.api.reverse(
     {
-      ...{ receipt, amount, remarks: 'Payment returned', address: parts.address },
+      receipt,
+      amount,
+      remarks: 'Payment returned',
+      address: parts.address,
       ...(ownConversation === undefined ? {} : { conversation: ownConversation }),
     },
     options,

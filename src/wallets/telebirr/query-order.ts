@@ -11,7 +11,10 @@ export const queryOrder = (
 ): Promise<Answer<JsonReply>> =>
   client.call(
     {
-      ...{ purpose, method: 'payment.queryorder', path: 'merchant/queryOrder', secrets: [] },
+      purpose,
+      method: 'payment.queryorder',
+      path: 'merchant/queryOrder',
+      secrets: [],
       content: { merch_order_id: order },
     },
     signal,

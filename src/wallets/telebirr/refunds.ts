@@ -85,7 +85,10 @@ const sendRefund = (
 ): Promise<Answer<JsonReply>> =>
   client.call(
     {
-      ...{ purpose, method: 'payment.refund', path: 'merchant/refund', secrets: [callbackToken] },
+      purpose,
+      method: 'payment.refund',
+      path: 'merchant/refund',
+      secrets: [callbackToken],
       content: {
         merch_order_id: telebirrId(attemptId),
         refund_request_no: telebirrId(reversalId),
@@ -155,7 +158,9 @@ function readAnswer(reply: JsonReply, order: string): AnsweredRefund | Acknowled
   const status = field(read.content, 'refund_status').toUpperCase();
   const wasPaidBackBefore = status === 'REFUND_DUPLICATED' && field(read.content, 'refund_time') !== '';
   return {
-    ...{ kind: 'refund', status, number: field(read.content, 'refund_order_id') },
+    kind: 'refund',
+    status,
+    number: field(read.content, 'refund_order_id'),
     isPaidBack: status === 'REFUND_SUCCESS' || wasPaidBackBefore,
   };
 }

@@ -126,7 +126,8 @@ export function createLaneEvents(parts: LaneEventsParts): LaneEvents {
   };
 
   const serveWaiting = (): void => {
-    for (const held of [...waiting]) {
+    // Without those that wait again meanwhile.
+    for (const held of Array.from(waiting)) {
       waiting.delete(held);
       act(held);
     }

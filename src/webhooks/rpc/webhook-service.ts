@@ -88,7 +88,11 @@ export function webhookService(parts: WebhookServiceParts): RpcService {
     return endpoint;
   };
   const { explainOne, explainOrder } = createDeliveryExplanations({
-    ...{ pool, deliveries, findEndpoint, secrets, now },
+    pool,
+    deliveries,
+    findEndpoint,
+    secrets,
+    now,
   });
   const listenToSandbox = createEventListening(parts);
   // A reading uses most connections, and core reads events for it as for the intake. So a call during a reading shares the next one with all others.
@@ -98,7 +102,9 @@ export function webhookService(parts: WebhookServiceParts): RpcService {
       const status = statusMessage(await parts.readStatus());
       return calls.map(() => status);
     },
-    ...{ maxItems: 1_000, maxInFlight: 1, maxWaiting: 1_000 },
+    maxItems: 1_000,
+    maxInFlight: 1,
+    maxWaiting: 1_000,
   });
 
   return rpcService(

@@ -52,7 +52,11 @@ export async function rotateSecret(
   const row = {
     ...name,
     ...cipher.seal(text, name),
-    ...{ shown: true, isCurrent, promoteAt, ending: text.slice(-4), createdAt: at },
+    shown: true,
+    isCurrent,
+    promoteAt,
+    ending: text.slice(-4),
+    createdAt: at,
   };
   if (isCurrent) {
     await removeSecrets(client, owner, { current: true, next: true });

@@ -56,7 +56,7 @@ export class ConnectionPool {
 
   /** Closes all idle connections. */
   close(): void {
-    for (const connection of [...this.#all.keys()]) this.#drop(connection);
+    for (const connection of this.#all.keys()) this.#drop(connection);
   }
 
   #drop(connection: PinnedConnection): void {

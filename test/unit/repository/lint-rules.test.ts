@@ -83,6 +83,7 @@ const inTypeScript: Readonly<Record<string, string>> = {
   eqeqeq: `use(text == 'a');`,
   'no-warning-comments': `// TODO: later\nuse(1);`,
   'max-lines': 'use(1);\n'.repeat(401),
+  'unicorn/no-useless-spread': `use([...[1, 2], number]);`,
   'no-array-constructor': `use(new Array(1, 2));`,
   'no-unused-expressions': `text;`,
   'no-useless-constructor': `export class A { constructor() {} a = 1; }`,

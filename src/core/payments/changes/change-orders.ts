@@ -98,7 +98,10 @@ export function createOrderChanges(parts: OrderChangesParts): OrderChanges {
     const prompted = isAdopted ? undefined : attempt;
     await writeLatestAttempt(em, before, order, { prompted, adopted: isAdopted && attempt });
     return {
-      ...{ row, order, prompted, browserHash },
+      row,
+      order,
+      prompted,
+      browserHash,
       events: events.map((event) => eventValuesOf(event, requestId, traceparent)),
     };
   };

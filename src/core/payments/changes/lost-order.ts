@@ -138,12 +138,19 @@ export function paidAttempts(
     if (known?.status === 'SUCCEEDED') continue;
     all.delete(id);
     all.set(id, {
-      ...{ id, paymentOption, updatedAt, status: 'SUCCEEDED', declineReason: null },
+      id,
+      paymentOption,
+      updatedAt,
+      status: 'SUCCEEDED',
+      declineReason: null,
       origin: known?.origin ?? (paymentType === 'DIRECT' ? 'DIRECT' : 'CHECKOUT'),
       phone: known?.phone ?? phone,
       createdAt: known?.createdAt ?? createdAt,
       promptUntil: newAttemptSchedule(known?.createdAt ?? createdAt).promptUntil,
-      ...{ maybeSent: true, leases: 1, dueAt: null, leasedUntil: null },
+      maybeSent: true,
+      leases: 1,
+      dueAt: null,
+      leasedUntil: null,
       ...(providerTransactionId === '' ? {} : { providerTransactionId }),
       ...(known?.walletAccountId === undefined ? {} : { walletAccountId: known.walletAccountId }),
     });

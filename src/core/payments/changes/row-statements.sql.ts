@@ -98,8 +98,12 @@ const newAuditEntries = createdRows(AuditEntryRow, 'core.audit_entries', {
 });
 
 const writers: readonly RowWriter[] = [
-  ...[changedAttempts, newExchanges, newReceipts],
-  ...[changedRefunds, newRefunds, newAuditEntries],
+  changedAttempts,
+  newExchanges,
+  newReceipts,
+  changedRefunds,
+  newRefunds,
+  newAuditEntries,
 ];
 
 /**

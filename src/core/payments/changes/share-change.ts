@@ -93,7 +93,8 @@ export function createShareChange({ commit, now }: ShareChangeParts): ShareChang
     const { orders, nameOf, requestIdOf, networkOf, load, loadsFirst = false } = change;
     const { inTurn = (_call, make) => make(), alone = (_call, make) => make() } = change;
     const callerOf = ({ call, traceparent }: Shared): Caller => ({
-      ...{ requestId: requestIdOf(call), traceparent },
+      requestId: requestIdOf(call),
+      traceparent,
       network: networkOf?.(call) ?? null,
     });
 

@@ -116,7 +116,10 @@ export function createCheckouts(parts: CheckoutParts): Checkouts {
       });
       const asked = { ...subject, phone: phone.e164, network };
       const started = await start({
-        ...{ subject, browserSecret, paymentOption, phone },
+        subject,
+        browserSecret,
+        paymentOption,
+        phone,
         asked,
         requestId,
         signal,

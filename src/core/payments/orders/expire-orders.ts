@@ -43,7 +43,9 @@ async function takeDueOrders(
   exceptIds: readonly StoredId<'ord'>[],
 ): Promise<DueOrder[]> {
   const rows = await lockDueOrders(em, {
-    ...{ environments, exceptIds, limit: batchSize },
+    environments,
+    exceptIds,
+    limit: batchSize,
     processNow: processNow(),
   });
   if (rows.length === 0) return [];

@@ -46,8 +46,13 @@ export async function findNamedOrder(
   const rows = await em.execute<
     { merchant_id: StoredId<'mer'>; id: StoredId<'ord'>; order_number: string }[]
   >(statement, [
-    ...[environment, textArray(spellings), environment, reference.toLowerCase(), reference],
-    ...[merchant, merchant],
+    environment,
+    textArray(spellings),
+    environment,
+    reference.toLowerCase(),
+    reference,
+    merchant,
+    merchant,
   ]);
   const orders = rows.map((row) => ({
     merchantId: publicId('mer', row.merchant_id),

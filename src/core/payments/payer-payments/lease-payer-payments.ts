@@ -74,7 +74,10 @@ export function createPayerPaymentQueue(parts: PayerPaymentQueueParts): PayerPay
           const rows = await em.find(
             PayerPaymentRow,
             {
-              ...{ wallet, environment, dueAt: { $lte: at }, id: { $nin: [...failing.ids()] } },
+              wallet,
+              environment,
+              dueAt: { $lte: at },
+              id: { $nin: [...failing.ids()] },
               $or: [{ leasedUntil: null }, { leasedUntil: { $lte: at } }],
             },
             { orderBy: { dueAt: 'asc' }, limit, lockMode: LockMode.PESSIMISTIC_PARTIAL_WRITE },

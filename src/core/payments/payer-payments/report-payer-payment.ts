@@ -66,15 +66,16 @@ export function createReportPayerPayment(parts: ReportPayerPaymentParts): Report
         const links = [named?.merchant_id ?? null, named?.order_id ?? null, named?.id ?? null];
         const dueAt = new Date(at.getTime() + (named === undefined ? 0 : attemptFirstMs));
         const inserted = await em.execute<{ id: string }[]>(insert, [
-          ...[
-            storedId('ppm', newId('ppm', at)),
-            environment,
-            wallet,
-            ...facts,
-            report.amount,
-            report.currency,
-          ],
-          ...[...links, dueAt.toISOString(), at.toISOString(), at.toISOString()],
+          storedId('ppm', newId('ppm', at)),
+          environment,
+          wallet,
+          ...facts,
+          report.amount,
+          report.currency,
+          ...links,
+          dueAt.toISOString(),
+          at.toISOString(),
+          at.toISOString(),
         ]);
         const row = await em.findOneOrFail(
           PayerPaymentRow,
