@@ -60,7 +60,7 @@ export async function* compareStatement(
     balance.addMissing(known);
     yield missingInStatement(known);
   }
-  for await (const refund of findCompletedRefunds(em, scope, { from: day.from, until }))
+  for await (const refund of findCompletedRefunds(em, scope, { from: day.from, until, readFrom }))
     if (!refunds.isTaken(refund.refundId)) {
       if (!listsReversals) {
         notCompared.push(publicId('rfd', refund.refundId));

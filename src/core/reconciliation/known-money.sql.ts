@@ -267,28 +267,37 @@ order by r.updated_at between ? and ? desc, array_position(array['REVERSED', 'RE
   );
 }
 
-/** The refunds out of the payee account that the wallet reported as carried out on a day, and that no operators settled, in any order. */
+/** When a refund was requested first, so its entry in the statement is not older. Rows of earlier versions have no such time. */
+const askedAt = 'coalesce(r.asked_since, r.created_at)';
+/** It has three parameters: the day and the scope's accounts. */
+const isCompleted = (scope: WalletScope): string =>
+  `r.status = 'REVERSED' and r.settlement_id is null and r.updated_at >= ? and r.updated_at < ? and ${isInScope('a', scope)}`;
+
+/**
+ * The refunds out of the payee account that the wallet reported as carried out on a day, and that no operators settled, in any order. Refunds
+ * that were requested before `readFrom` are left out, because the statement may not reach back to their entries.
+ */
 export async function* findCompletedRefunds(
   em: EntityManager,
   scope: WalletScope,
-  { from, until }: Day,
+  { from, until, readFrom }: Day & { readonly readFrom: Date },
 ): AsyncGenerator<KnownRefund, undefined> {
   const pages = pagesOf<RefundOnRecord>(
     em,
-    `${sentRefunds(scope)} and r.status = 'REVERSED' and r.settlement_id is null and r.updated_at >= ? and r.updated_at < ?
-  and ${isInScope('a', scope)}`,
+    `${sentRefunds(scope)} and ${isCompleted(scope)} and ${askedAt} >= ?`,
     [
       textArrayLiteral(scope.otherAccounts),
       ...scopeValues(scope),
       from.toISOString(),
       until.toISOString(),
       textArrayLiteral(scope.accounts),
+      readFrom.toISOString(),
     ],
   );
   for await (const rows of pages) yield* rows.map(refundMoney);
 }
 
-/** The start of the payee account's oldest payment that ended on a day; undefined without one. */
+/** The start of the payee account's oldest payment, or the request of its oldest refund, that ended on a day; undefined without one. */
 export async function oldestBegun(
   em: EntityManager,
   scope: WalletScope,
@@ -309,9 +318,12 @@ select least(
   (select min(coalesce(a.created_at, s.created_at)) from core.stray_payments s
    left join core.payment_attempts a on a.merchant_id = s.merchant_id and a.id = s.payment_attempt_id
    where s.environment = ?::core.environment and s.payment_option = any(?::text[])
-     and s.created_at >= ? and s.created_at < ? and ${isInScope('a', scope)})
+     and s.created_at >= ? and s.created_at < ? and ${isInScope('a', scope)}),
+  (select min(${askedAt}) from core.refunds r
+   join core.payment_attempts a on a.merchant_id = r.merchant_id and a.id = r.payment_attempt_id
+   where r.environment = ?::core.environment and r.payment_option = any(?::text[]) and ${isCompleted(scope)})
 ) as begun`,
-    [...values, ...values],
+    [...values, ...values, ...values],
   );
   return row?.begun == null ? undefined : new Date(row.begun);
 }

@@ -103,7 +103,11 @@ const missingDays = (wallet: string, reconcile: boolean) =>
     { wallet, environment, merchantId: undefined, date: undefined },
     new Date('2026-04-01T12:00:00Z'),
   );
-type OfDay = (em: EntityManager, scope: WalletScope, day: Day) => AsyncGenerator<KnownMoney, undefined>;
+type OfDay = (
+  em: EntityManager,
+  scope: WalletScope,
+  day: Day & { readonly readFrom: Date },
+) => AsyncGenerator<KnownMoney, undefined>;
 /** The first money of a day, as a list. */
 const firstOf = (day: string, option: PaymentOption, read: OfDay) =>
   counted.database.fork().transactional(async (em) => {
@@ -112,14 +116,15 @@ const firstOf = (day: string, option: PaymentOption, read: OfDay) =>
       select wallet_account_id as id from core.payee_accounts where wallet = 'nostatement'`);
     const scope = { environment, options: [option], isOperators: false, otherAccounts: [] };
     const accounts = rows.map(({ id }) => id);
-    const money = read(em, { ...scope, accounts }, { from, until: new Date(from.getTime() + 86_400_000) });
+    const ofDay = { from, until: new Date(from.getTime() + 86_400_000), readFrom: from };
+    const money = read(em, { ...scope, accounts }, ofDay);
     const { value: first } = await money.next();
     return first === undefined ? [] : [first];
   });
 const firstCompleted = (day: string) => firstOf(day, 'walleta_ussd', findCompletedRefunds);
 const firstMissing = (day: string) =>
   firstOf(day, 'nostatement_ussd', (em, scope, ofDay) =>
-    findMissing(em, scope, v7() as StoredId<'rec'>, { ...ofDay, readFrom: ofDay.from }),
+    findMissing(em, scope, v7() as StoredId<'rec'>, ofDay),
   );
 const listRefunds = (own: Partial<RefundFilter>) =>
   createRefundReader(counted.database, []).list({

@@ -1,5 +1,5 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
-import { timestampFromDate } from '@bufbuild/protobuf/wkt';
+import { timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { storedId } from '../../support/ids.ts';
 import { Environment } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import {
@@ -55,11 +55,14 @@ async function openReconciliationDesk(stack: Stack) {
     leaseId: leased?.leaseId ?? '',
   });
 
-  /** The same as `reconcile`, with a statement that the wallet writes when it is read. */
-  const reconcileWith = async (date: string, statement: () => readonly Entry[]) => {
+  /** The same as `reconcile`, with a statement that the wallet writes when it is read, from this time on. */
+  const reconcileWith = async (date: string, statement: (from: Date) => readonly Entry[]) => {
     await operator.startReconciliation({ ...walletA, date });
-    const key = keyOf(await lease());
-    const placed = statement().map((entry, position) => ({ ...entry, position }));
+    const leased = await lease();
+    const key = keyOf(leased);
+    const from = leased?.fromTime;
+    if (from === undefined) throw new Error('no reconciliation is due');
+    const placed = statement(timestampDate(from)).map((entry, position) => ({ ...entry, position }));
     await wallets.recordStatementPage({ ...key, entries: placed });
     const completed = await wallets.completeReconciliation(key);
     const { differences } = await operator.listDifferences(key);

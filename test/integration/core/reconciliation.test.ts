@@ -43,6 +43,7 @@ async function compare(outcome: Outcome, entries: (attemptId: string) => Entry[]
   await desk.moveTo(merchantId, day);
   return { paymentAttemptId: attemptId, ...(await desk.reconcile(day, entries(attemptId))) };
 }
+const dateOf = (time: Entry['occurTime']): Date => new Date(Number(time?.seconds ?? 0) * 1_000);
 const entryOf = (providerTransactionId: string, own: Entry = {}): Entry =>
   paymentEntry({ providerTransactionId, occurTime: noon, ...own });
 
@@ -488,6 +489,23 @@ describe('refunds', () => {
       refundEntry({ providerTransactionId: 'rev-3', amount: '40', requestId: pending }),
       refundEntry({ providerTransactionId: 'rev-4', amount: '40' }),
     ]);
+  test('that the wallet carries out before midnight and confirms after it are in both statements', async () => {
+    const [refundId = ''] = await refundsOf('done');
+    const nextDay = '2026-03-11';
+    await desk.database.query(sql`
+      update core.refunds set asked_since = ${`${day}T23:30:00Z`}, updated_at = ${`${nextDay}T00:20:00Z`}
+      where id = ${storedId('rfd', refundId)}`);
+    const statement = [
+      entryOf('p-1'),
+      refundEntry({ amount: '40', requestId: refundId, occurTime: at(`${day}T23:30:01Z`) }),
+    ];
+    const since = (from: Date) => statement.filter(({ occurTime }) => dateOf(occurTime) >= from);
+
+    const both = [await desk.reconcileWith(day, since), await desk.reconcileWith(nextDay, since)];
+
+    expect(both.flatMap(({ differences }) => differences)).toEqual([]);
+  });
+
 
     expect(differences).toMatchObject([
       { kind: AMOUNT_DIFFERS, refundId: done, walletAmount: '39', ourAmount: '40.00' },
@@ -526,10 +544,14 @@ describe('refunds', () => {
     expect(differences).toEqual([]);
   });
 
-  test('that the statement does not have are missing in it, unless operators settled them', async () => {
+  test('that the statement does not have are missing in it, unless operators settled them or it does not reach back', async () => {
     const [refundId = ''] = await refundsOf('done');
     const { differences } = await desk.reconcile(day, [entryOf('p-1')]);
-    await desk.database.query('update core.refunds set settlement_id = gen_random_uuid()');
+    await desk.database.query("update core.refunds set asked_since = '2026-03-02'");
+    const unreached = await desk.reconcile(day, [entryOf('p-1')]);
+    await desk.database.query(
+      'update core.refunds set asked_since = now(), settlement_id = gen_random_uuid()',
+    );
 
     expect(differences).toMatchObject([
       { kind: MISSING_IN_STATEMENT, refundId, ourAmount: '40.00', ourStatus: 'reversed' },
@@ -543,6 +565,7 @@ describe('refunds', () => {
     ['is not that of one that was never sent', ['not sent'], {}, [notAsked]],
     [
       'in another currency is that of none',
+    expect(unreached.differences).toEqual([]);
       ['done'],
       { currency: 'USD' },
       [notAsked, { kind: MISSING_IN_STATEMENT, ourAmount: '40.00' }],
