@@ -69,6 +69,8 @@ export interface Records {
   readonly original: KnownMoney | undefined;
   /** Whether the same statement contains a reversal of this payment. */
   readonly hasReversal: boolean;
+  /** Whether an earlier entry is the same payment, or another return of the same payment. */
+  readonly isRepeated: boolean;
   /** The refund that this entry carries out. No other entry carries out the same refund. */
   readonly refund: KnownRefund | undefined;
 }
@@ -138,11 +140,15 @@ export const missingInStatement = (known: KnownMoney): FoundDifference => ({
 });
 
 function comparePayment(entry: Entry, records: Records, period: ComparedPeriod): FoundDifference | undefined {
-  const { byTransaction, byRequest } = records;
+  const { byTransaction, byRequest, isRepeated } = records;
   const isOnDay = isOn(period.day, entry.occurredAt);
   const record = byTransaction ?? byRequest;
   if (record?.isElsewhere === true) return compareElsewhere(entry, record, period);
   if (byTransaction !== undefined && byTransaction.recordType !== 'refund') {
+    if (isRepeated)
+      return isOnDay
+        ? { kind: 'MISSING_HERE', entry, known: byTransaction, advice: repeatedAdvice(byTransaction) }
+        : undefined;
     if (!isOnDay && !isOn(period.day, byTransaction.updatedAt)) return undefined;
     return compareAmount(entry, byTransaction) ?? compareStatus(entry, byTransaction, records, period);
   }
@@ -159,6 +165,9 @@ function comparePayment(entry: Entry, records: Records, period: ComparedPeriod):
   return { kind: 'MISSING_HERE', entry, known: undefined, advice: unknownPaymentAdvice(entry) };
 }
 
+const repeatedAdvice = (known: KnownMoney): string =>
+  `the statement has this payment more than once; ask the wallet how often it charged the payer, and to return the rest. ${showCommand(known)}`;
+
 function unknownPaymentAdvice(entry: Entry): string {
   if (entry.status === 'REVERSED')
     return 'a payment that Gatehouse did not request, and that was returned; ask the wallet about it';
@@ -174,7 +183,7 @@ export const hasOurReference = ({ requestId }: Entry): boolean =>
 
 function compareReversal(
   entry: Entry,
-  { original, byRequest, refund }: Records,
+  { original, byRequest, refund, isRepeated }: Records,
   period: ComparedPeriod,
 ): FoundDifference | undefined {
   const { day } = period;
@@ -193,6 +202,10 @@ function compareReversal(
     if (known.status !== 'SUCCEEDED') return undefined;
     const advice = `the wallet returned this payment, and no refund here asked for that; inform the merchant, and ask the wallet why. ${showCommand(known)}`;
     return { kind: 'STATUS_DIFFERS', entry, known, advice };
+  }
+  if (isRepeated) {
+    const advice = `the statement has the return of this stray payment more than once; ask the wallet how often it paid the payer. ${showCommand(known)}`;
+    return { kind: 'MISSING_HERE', entry, known, advice };
   }
   const differs = compareAmount(entry, known);
   if (differs !== undefined || known.status !== 'REVERSAL_REFUSED') return differs;

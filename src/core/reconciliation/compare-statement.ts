@@ -42,9 +42,10 @@ export async function* compareStatement(
   notCompared: string[],
 ): AsyncGenerator<FoundDifference> {
   const reversed = await findReversed(em, reconciliationId);
+  const repeated = await findRepeated(em, reconciliationId);
   const refunds = createFreeRefunds(em, scope, period);
   for await (const entries of readEntries(em, reconciliationId)) {
-    const recordsOf = await findRecords(em, scope, entries, { reversed, refunds });
+    const recordsOf = await findRecords(em, scope, entries, { reversed, repeated, refunds });
     for (const entry of entries) {
       const records = recordsOf(entry);
       balance.addEntry(entry, records);
@@ -99,12 +100,19 @@ async function* readEntries(
   }
 }
 
+/** What is the same for all batches. */
+interface FoundBefore {
+  readonly reversed: ReadonlySet<string>;
+  readonly repeated: ReadonlySet<number>;
+  readonly refunds: FreeRefunds;
+}
+
 /** Reads the records for a batch of entries, with a few statements for the whole batch. */
 async function findRecords(
   em: EntityManager,
   scope: WalletScope,
   entries: readonly Entry[],
-  { reversed, refunds }: { readonly reversed: ReadonlySet<string>; readonly refunds: FreeRefunds },
+  { reversed, repeated, refunds }: FoundBefore,
 ): Promise<(entry: Entry) => Records> {
   const transactions = await findByTransaction(em, scope, textsOf(entries, transactionIdsOf));
   // Our ids are looked up only when the wallet's id is unknown. That is rare, and costs more.
@@ -131,6 +139,7 @@ async function findRecords(
     byRequest: requests.get(storedRequestId(entry.requestId) ?? '') ?? endedBy(entry, byIdEnd),
     original: transactions.get(entry.originalTransactionId),
     hasReversal: reversed.has(entry.providerTransactionId),
+    isRepeated: repeated.has(entry.position),
   });
 }
 
@@ -185,4 +194,24 @@ async function findReversed(
     { fields: ['originalTransactionId'], disableIdentityMap: true },
   );
   return new Set(reversals.map(({ originalTransactionId }) => originalTransactionId));
+}
+
+/** The positions of entries after the first for the same payment, or for the return of the same payment. They are few, too. */
+async function findRepeated(
+  em: EntityManager,
+  reconciliationId: StoredId<'rec'>,
+): Promise<ReadonlySet<number>> {
+  const rows = await em.execute<{ position: number }[]>(
+    `
+select position from (
+  select position, row_number() over (
+    partition by type, case type when 'PAYMENT' then provider_transaction_id else coalesce(nullif(original_transaction_id, ''), request_id) end
+    order by position
+  ) as number
+  from core.statement_entries
+  where reconciliation_id = ? and (type = 'PAYMENT' and status in ('COMPLETED', 'REVERSED') or type = 'REVERSAL' and status = 'COMPLETED')
+) e where number > 1`,
+    [reconciliationId],
+  );
+  return new Set(rows.map(({ position }) => position));
 }

@@ -65,15 +65,15 @@ export class MoneyBalance {
   }
 
   #addPayment(entry: Entry, records: Records): void {
-    const { byTransaction, byRequest, hasReversal } = records;
+    const { byTransaction, byRequest, hasReversal, isRepeated } = records;
     const paid = byTransaction?.recordType === 'refund' ? undefined : byTransaction;
     const moved = entry.status === 'COMPLETED' || entry.status === 'REVERSED';
     if (moved) {
       const merchantId = (paid ?? byRequest)?.merchantId ?? null;
       this.#sumsOf(merchantId, entry.currency).statementIn += millionths(entry.amount);
     }
-    // A record of another payee account counts in the balance of that account only.
-    const counted = paid?.isElsewhere === true ? undefined : paid;
+    // A record of another payee account counts in the balance of that account only, and each record counts once.
+    const counted = paid?.isElsewhere === true || isRepeated ? undefined : paid;
     if (counted !== undefined && (counted.recordType === 'stray' || counted.status === 'SUCCEEDED'))
       this.#sumsOf(counted.merchantId, counted.currency)[recordedAs[counted.recordType]] += millionths(
         counted.amount,
@@ -90,10 +90,12 @@ export class MoneyBalance {
       this.#sumsOf(counted.merchantId, counted.currency).reversals += millionths(counted.amount);
   }
 
-  #addReturn(entry: Entry, { refund, original, byRequest }: Records): void {
+  #addReturn(entry: Entry, { refund, original, byRequest, isRepeated }: Records): void {
     const returned = refund ?? original ?? byRequest;
     this.#sumsOf(returned?.merchantId ?? null, entry.currency).statementOut += millionths(entry.amount);
     if (returned === undefined || returned.isElsewhere || returned.status !== 'REVERSED') return;
+    // A payment may have many refunds, and each is matched with one entry. A stray payment is returned once.
+    if (isRepeated && returned.recordType === 'stray') return;
     this.#sumsOf(returned.merchantId, returned.currency)[returnedAs[returned.recordType]] += millionths(
       returned.amount,
     );

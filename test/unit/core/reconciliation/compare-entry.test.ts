@@ -66,6 +66,7 @@ const records = (own: Partial<Records>): Records => ({
   byRequest: undefined,
   original: undefined,
   hasReversal: false,
+  isRepeated: false,
   refund: undefined,
   ...own,
 });
@@ -217,6 +218,22 @@ describe('the balance and the comparison with the statement are right for an ent
       refundThatIs('REVERSAL_DUE'),
       differs,
       'out 10',
+    ],
+    ['an earlier entry', entry(), { ...here, isRepeated: true }, 'MISSING_HERE', 'in 10'],
+    ['an earlier entry, on another day', dayBefore, { ...here, isRepeated: true }, undefined, ''],
+    [
+      'an earlier entry, for the return of stray money',
+      entry(reversal),
+      { ...reversalOf(stray('REVERSED')), isRepeated: true },
+      'MISSING_HERE',
+      'out 10',
+    ],
+    [
+      'an earlier entry, for another refund of the payment',
+      entry(reversal),
+      { ...refundHere, isRepeated: true },
+      undefined,
+      'out 10 refunds 10',
     ],
     ['another account, for a refund', entry(reversal), refundElsewhere, 'OTHER_ACCOUNT', 'out 10'],
     [
