@@ -18,7 +18,7 @@ import { deleteLeftEntries } from './reconciliation/statement-entries.sql.ts';
 import { countEvents } from './reports/count-events.ts';
 import { keepRequestDays } from './request-log/request-days.ts';
 
-export interface BackgroundWorkParts extends BalanceParts {
+export interface BackgroundWorkParts extends Omit<BalanceParts, 'machineNow'> {
   readonly database: Database;
   readonly clock: DatabaseClock;
   readonly changes: OrderChanges;
@@ -42,6 +42,7 @@ export function startBackgroundWork(parts: BackgroundWorkParts, stop: AbortSigna
   const { database, clock, changes, logger } = parts;
   const { pool } = database;
   const processNow = (): Date => new Date();
+  const scheduling = { ...parts, machineNow: processNow };
   const repeatInTurn = createRepeatInTurn();
   const every = (
     seconds: number,
@@ -68,8 +69,8 @@ export function startBackgroundWork(parts: BackgroundWorkParts, stop: AbortSigna
     every(60, 'recording payee accounts', parts.rememberPayees),
     // Repeatedly: during a restart of several cores, one of the former settings can still add an account with an old key.
     every(60, 'encrypting wallet accounts with the first key', parts.resealAccounts),
-    every(600, 'scheduling reconciliations', () => scheduleReconciliations(parts)),
-    every(60, 'keeping balances', () => keepBalances(parts)),
+    every(600, 'scheduling reconciliations', () => scheduleReconciliations(scheduling)),
+    every(60, 'keeping balances', () => keepBalances(scheduling)),
     every(600, 'deleting statement entries', () => deleteLeftEntries(parts.database.pool)),
     // Last, because it takes long in a large database.
     every(60, 'creating large indexes', createIndexTask(database)),

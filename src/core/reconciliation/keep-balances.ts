@@ -1,6 +1,7 @@
 import { optionsOfWallet } from '../../contract/payment-option.ts';
 import { storedId } from '../../contract/public-id.ts';
 import { inTransaction } from '../../platform/database/in-transaction.ts';
+import { reachedTime } from '../../platform/database/retention-start.ts';
 import { runStatement } from '../../platform/database/run-statement.ts';
 import { insertReconciliations } from './insert-reconciliation.sql.ts';
 import { readStatements, strayDays } from './payee-accounts.sql.ts';
@@ -31,10 +32,10 @@ const startedBy = 'core';
  * that core started for this purpose. Several cores may call it at once. Returns the number of started runs.
  */
 export async function keepBalances(parts: BalanceParts): Promise<number> {
-  const { database, wallets, newId, now, onDue, balanceMinutes } = parts;
+  const { database, wallets, newId, onDue, balanceMinutes } = parts;
   if (balanceMinutes === 0) return 0;
   await forgetReplaced(parts);
-  const at = now();
+  const at = reachedTime(parts);
   let started = 0;
   const hasStrays = await readStrayPayees(parts, at);
   for (const key of await readStatements(database.pool, wallets))

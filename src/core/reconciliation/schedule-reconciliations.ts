@@ -1,6 +1,8 @@
 import type { Database } from '../database/database.ts';
 import { storedId } from '../../contract/public-id.ts';
 import type { NewId } from '../../contract/public-id.ts';
+import { reachedTime } from '../../platform/database/retention-start.ts';
+import type { TwoClocks } from '../../platform/database/retention-start.ts';
 import { runStatement } from '../../platform/database/run-statement.ts';
 import { statementTermsOf } from '../domain/wallet.ts';
 import type { Wallet } from '../domain/wallet.ts';
@@ -15,11 +17,10 @@ const repeatFailedMs = 60 * 60_000;
 const dayMs = 24 * 60 * 60_000;
 const maxDays = 7;
 
-export interface ScheduleParts {
+export interface ScheduleParts extends TwoClocks {
   readonly database: Database;
   readonly wallets: readonly Wallet[];
   readonly newId: NewId;
-  readonly now: () => Date;
   /** Called when a reconciliation became due. */
   readonly onDue: () => void;
 }
@@ -27,12 +28,13 @@ export interface ScheduleParts {
 /**
  * Starts the missing reconciliations of the last seven days, for every environment of each wallet with a statement, and for
  * merchants' own accounts at it. Yesterday's starts an hour after midnight, UTC. A reconciliation fails if no try could read the
- * statement. Another one follows an hour later, until the day is compared, a week old, or out of the statement's reach. Several cores
+ * statement. Another one follows an hour later, until the day is compared, a week old, or out of the statement's reach. A day
+ * that is compared before its end would stay without its later payments, so both clocks must have ended it. Several cores
  * may run this concurrently. Returns the number of reconciliations that it started.
  */
 export async function scheduleReconciliations(parts: ScheduleParts): Promise<number> {
-  const { database, wallets, newId, now, onDue } = parts;
-  const at = now();
+  const { database, wallets, newId, onDue } = parts;
+  const at = reachedTime(parts);
   let started = 0;
   for (const key of await readStatements(database.pool, wallets)) {
     const inserted = (dates: readonly string[], scheduled: boolean): Promise<number> => {

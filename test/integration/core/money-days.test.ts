@@ -203,6 +203,7 @@ const partsAt = (time: string) => ({
   ],
   newId: newRandomId,
   now: () => new Date(time),
+  machineNow: () => new Date(time),
   onDue: () => (rings += 1),
 });
 const scheduleAt = (time: string): Promise<number> => scheduleReconciliations(partsAt(time));
@@ -244,6 +245,22 @@ describe('every past day', () => {
     expect(missed).toBe(7);
     const days = (await scheduled()).map((text) => text.slice(-2));
     expect(days.join(' ')).toBe('02 03 04 13 14 15 16 17 18 19');
+  });
+
+  test('is not compared before it ends, although a clock is days ahead', async () => {
+    await payOn('2026-03-10');
+    const ahead = () => new Date('2026-03-15T12:00:00Z');
+    const parts = { ...partsAt('2026-03-10T12:30:00Z'), balanceMinutes: 60 };
+
+    for (const wrong of [{ now: ahead }, { machineNow: ahead }]) {
+      await scheduleReconciliations({ ...parts, ...wrong });
+      await keepBalances({ ...parts, ...wrong });
+    }
+    const before = await scheduled();
+    await scheduleAt('2026-03-11T01:00:00Z');
+
+    expect([before, await kept()]).toEqual([[], []]);
+    expect(await scheduled()).toEqual(['walleta SANDBOX 2026-03-10']);
   });
 
   test('is compared automatically although an operator did so before', async () => {

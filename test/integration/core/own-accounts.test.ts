@@ -228,7 +228,8 @@ test.each([
     await desk.moveTo(merchantId, '2026-03-10');
     const wallet = { options: [], currencies: [], refunds: 'any', environments: ['SANDBOX'] } as const;
     const partsAt = (time: string, reconciled: boolean) => ({
-      ...{ database, newId: newRandomId, now: () => new Date(time), onDue: () => {}, balanceMinutes: 60 },
+      ...{ database, newId: newRandomId, onDue: () => {}, balanceMinutes: 60 },
+      ...{ now: () => new Date(time), machineNow: () => new Date(time) },
       wallets: [{ ...wallet, id: 'walleta', reconcile: reconciled }],
     });
     const runs = async (): Promise<string[]> => {
