@@ -245,7 +245,10 @@ const correctFutureTimes = createFutureTimeCorrection({ pool: database.pool, lea
 const traces = createDeliveryTraces(tracing);
 const dispatcher = startDispatching(
   {
-    store: createDeliveryStore({ database, newLeaseId: randomUUID, random: Math.random, leaseMs }),
+    store: createDeliveryStore({
+      ...{ database, newLeaseId: randomUUID, random: Math.random },
+      ...{ leaseMs, machineNow },
+    }),
     sender,
     traces,
     secrets,
@@ -253,6 +256,7 @@ const dispatcher = startDispatching(
     signal: deliverySignal,
     logger,
     now,
+    machineNow,
     random: Math.random,
     maxInFlight: config.GATEHOUSE_WEBHOOK_MAX_IN_FLIGHT,
     deadlineMs: attemptMs,

@@ -6,7 +6,8 @@ import type { HeldLease } from './renew-leases.sql.ts';
 /**
  * The statement examines only the oldest due deliveries, however many there are. A delivery that was sent meanwhile
  * is due later, and is abandoned by its own next attempt. A delivery is abandoned only if the lane failed while it
- * waited. So downtime of Gatehouse abandons no webhook.
+ * waited. So downtime of Gatehouse abandons no webhook. Nor does a database's clock that is ahead, because the machine's clock must
+ * have ended the schedule too.
  */
 const statement = `
 with lane as (
@@ -29,23 +30,27 @@ update webhooks.deliveries d
 set state = 'GIVEN_UP', due_at = null, given_up_at = now(), last_result = $7
 from oldest
 where d.merchant_id = oldest.merchant_id and d.id = oldest.id and d.state = 'PENDING'
-  and oldest.round_started_at <= now() - $6::float8 * interval '1 millisecond'
+  and oldest.round_started_at <= least(now(), $8) - $6::float8 * interval '1 millisecond'
   and oldest.last_failure_at >= oldest.round_started_at
 returning d.id`;
 
 /** Stored in place of the latest attempt's outcome. */
 const words = `abandoned before it was sent: its host or webhook endpoint failed until its schedule of ${roundMs / 3_600_000} hours ended`;
 
-/** Abandons at most `limit` deliveries of a held lane whose schedule ended before they were sent. Returns their number. */
+/**
+ * Abandons at most `limit` deliveries of a held lane whose schedule ended before they were sent. `machineNow` is the time of this machine's
+ * clock. Returns their number.
+ */
 export async function abandonExpired(
   client: Pool | PoolClient,
   { lane, leaseId }: HeldLease,
   limit: number,
+  machineNow: Date,
 ): Promise<number> {
   const rows = await runStatement(client, {
     name: 'abandon-expired',
     text: statement,
-    values: [lane.merchantId, lane.environment, lane.endpoint, leaseId, limit, roundMs, words],
+    values: [lane.merchantId, lane.environment, lane.endpoint, leaseId, limit, roundMs, words, machineNow],
   });
   return rows.length;
 }

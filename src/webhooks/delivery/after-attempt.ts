@@ -1,6 +1,7 @@
 import { retryAfterMs } from '../../platform/http/retry-after.ts';
 import type { AttemptReport, AttemptResult, OutgoingDelivery } from '../domain/delivery.ts';
 import { nextAttempt } from '../domain/retry-schedule.ts';
+import type { FailedAttempt } from '../domain/retry-schedule.ts';
 
 /** The decision about a delivery after an attempt. */
 export type NextStep =
@@ -10,11 +11,14 @@ export type NextStep =
   | { readonly type: 'pause'; readonly at: Date }
   | { readonly type: 'abandon' };
 
-/** Decides from the receiver's answer. `random` spreads the retries of many deliveries. `endedAt` is of the database's clock, as all schedules. */
+/**
+ * Decides from the receiver's answer. `random` spreads the retries of many deliveries. `endedAt` is of the database's clock, as all schedules.
+ * `reachedAt` decides whether the schedule has ended: see `nextAttempt`.
+ */
 export function afterAttempt(
   delivery: OutgoingDelivery,
   report: Pick<AttemptReport, 'result' | 'retryAfter'>,
-  endedAt: Date,
+  { endedAt, reachedAt }: Pick<FailedAttempt, 'endedAt' | 'reachedAt'>,
   random: () => number,
 ): NextStep {
   if (report.result === 'DELIVERED') return { type: 'delivered' };
@@ -25,6 +29,7 @@ export function afterAttempt(
     roundAttempts: delivery.roundAttempts + 1,
     roundStartedAt: delivery.roundStartedAt,
     endedAt,
+    reachedAt,
     ...(requestedMs === undefined ? {} : { retryAfterMs: requestedMs }),
     random,
   });

@@ -1,3 +1,4 @@
+import { reachedTime } from '../../platform/database/retention-start.ts';
 import type { Logger } from '../../platform/logger.ts';
 import { secretOwnerOf } from '../domain/delivery.ts';
 import type { OutgoingDelivery } from '../domain/delivery.ts';
@@ -16,6 +17,8 @@ export interface AttemptParts {
   readonly secrets: Pick<SigningSecrets, 'live'>;
   readonly traces?: Pick<DeliveryTraces, 'beginAttempt'>;
   readonly now: () => Date;
+  /** The time of this machine's clock. */
+  readonly machineNow: () => Date;
   readonly random: () => number;
 }
 
@@ -40,7 +43,7 @@ export type Attempted =
 
 /** Signs a delivery and sends it once. Never rejects. */
 export async function attemptDelivery(
-  { sender, secrets, traces, now, random }: AttemptParts,
+  { sender, secrets, traces, now, machineNow, random }: AttemptParts,
   delivery: OutgoingDelivery,
   { mayBegin, databaseTime, interrupt }: AttemptTerms,
 ): Promise<Attempted> {
@@ -60,7 +63,8 @@ export async function attemptDelivery(
     );
     const endedAt = databaseTime();
     const startedAt = new Date(endedAt.getTime() - report.durationMs);
-    const next = afterAttempt(delivery, report, endedAt, random);
+    const reachedAt = reachedTime({ now: () => endedAt, machineNow });
+    const next = afterAttempt(delivery, report, { endedAt, reachedAt }, random);
     return { type: 'ended', attempt: { delivery, report: { ...report, startedAt }, endedAt, next, span } };
   } catch (error) {
     return interrupt.aborted ? { type: 'interrupted' } : { type: 'failed', error };

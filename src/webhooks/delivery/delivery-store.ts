@@ -51,10 +51,12 @@ export interface DeliveryStoreParts {
   readonly random: () => number;
   /** The lease time of a lane without renewal. It is longer than an attempt may take. */
   readonly leaseMs: number;
+  /** The time of this machine's clock. */
+  readonly machineNow: () => Date;
 }
 
 export function createDeliveryStore(parts: DeliveryStoreParts): DeliveryStore {
-  const { newLeaseId, random, leaseMs } = parts;
+  const { newLeaseId, random, leaseMs, machineNow } = parts;
   const { pool } = parts.database;
   const newLease = () => ({ leaseId: newLeaseId(), leaseMs });
   return {
@@ -71,7 +73,7 @@ export function createDeliveryStore(parts: DeliveryStoreParts): DeliveryStore {
       maxInFlight: 1,
       maxWaiting: maxWaitingLaneWrites,
     }),
-    abandonExpired: (lease, limit) => abandonExpired(pool, lease, limit),
+    abandonExpired: (lease, limit) => abandonExpired(pool, lease, limit, machineNow()),
     postponeWaiting: (lane) => postponeWaiting(pool, lane),
   };
 }

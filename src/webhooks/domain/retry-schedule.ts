@@ -45,6 +45,8 @@ export interface FailedAttempt {
   readonly roundAttempts: number;
   readonly roundStartedAt: Date;
   readonly endedAt: Date;
+  /** The time that the database's clock and the machine's have both reached. It decides whether the round has ended, which is final. */
+  readonly reachedAt: Date;
   /** The wait that the receiver requested. */
   readonly retryAfterMs?: number;
   /** From 0 to below 1. */
@@ -59,9 +61,9 @@ export type NextAttempt = { readonly type: 'at'; readonly at: Date } | { readonl
  * the end of the round, there is no other attempt. Never before `endedAt`.
  */
 export function nextAttempt(failed: FailedAttempt): NextAttempt {
-  const { eventType, roundAttempts, roundStartedAt, endedAt, retryAfterMs = 0, random } = failed;
+  const { eventType, roundAttempts, roundStartedAt, endedAt, reachedAt, retryAfterMs = 0, random } = failed;
   const plannedMs = roundAttempts < attemptsInRound(eventType) ? waitsMs[roundAttempts - 1] : undefined;
-  const leftMs = roundStartedAt.getTime() + roundMs - endedAt.getTime();
+  const leftMs = roundStartedAt.getTime() + roundMs - reachedAt.getTime();
   if (plannedMs === undefined || leftMs <= 0) return { type: 'abandon' };
   const jitteredMs = Math.round(plannedMs * (1 + jitter * (2 * random() - 1)));
   const requestedMs = Math.min(retryAfterMs, longestRetryAfterMs);

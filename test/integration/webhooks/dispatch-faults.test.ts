@@ -113,6 +113,7 @@ test('an attempt whose database connections are ended is still recorded', async 
 const openStore = (): DeliveryStore =>
   createDeliveryStore({
     ...{ database: desk.database, newLeaseId: randomUUID, random: Math.random, leaseMs: 20_000 },
+    machineNow: () => new Date(),
   });
 
 const leaseOne = async (store: DeliveryStore): Promise<LeasedLane> =>

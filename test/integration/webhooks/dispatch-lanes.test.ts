@@ -315,7 +315,11 @@ describe('lanes', () => {
     await pool.query(sql`update webhooks.lanes set lease_id = ${leaseId}, leased_until = now()`);
     await pool.query(`update webhooks.lanes set ${change}`);
 
-    expect(await abandonExpired(pool, { lane: laneOf('https://shop.example'), leaseId }, 10)).toBe(abandoned);
+    const held = { lane: laneOf('https://shop.example'), leaseId };
+    const [machineNow, behind] = [new Date(), new Date(Date.now() - 2 * hour)];
+
+    expect(await abandonExpired(pool, held, 10, behind)).toBe(0);
+    expect(await abandonExpired(pool, held, 10, machineNow)).toBe(abandoned);
   });
 });
 

@@ -123,7 +123,7 @@ describe.each([
       const { lanes } = await leaseAll(client);
       const held = lanes.find(({ heads }) => heads.length === 8)!;
       await client.query('update webhooks.lanes set last_failure_at = now()');
-      await abandonExpired(client, held, 50);
+      await abandonExpired(client, held, 50, new Date());
     });
 
     expect(read).toBeLessThan(300);

@@ -40,13 +40,17 @@ export async function startDispatcher(
   const sender = testSender({ totalMs: deadlineMs });
   const { leases, done } = startDispatching(
     {
-      store: createDeliveryStore({ database, newLeaseId: randomUUID, random: Math.random, leaseMs }),
+      store: createDeliveryStore({
+        ...{ database, newLeaseId: randomUUID, random: Math.random },
+        ...{ leaseMs, machineNow: now },
+      }),
       sender,
       secrets: { live: async () => ({ current: secret() }) },
       metrics: { attempted: () => {} },
       signal,
       logger,
       now,
+      machineNow: now,
       random: Math.random,
       maxInFlight,
       deadlineMs,

@@ -71,6 +71,7 @@ function openDesk(
     metrics: { attempted: (_: unknown, report: Pick<AttemptReport, 'result'>) => void counted.push(report) },
     logger,
     now: () => new Date(),
+    machineNow: () => new Date(),
     random: () => 0.5,
     maxInFlight: 16,
     deadlineMs: 15_000,

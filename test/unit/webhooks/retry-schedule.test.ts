@@ -17,6 +17,7 @@ const nextAttempt = (failed: Partial<Parameters<typeof nextAttemptOf>[0]>) =>
   nextAttemptOf({
     ...{ eventType: 'order.completed', roundAttempts: 2, roundStartedAt: start, endedAt: start },
     random: () => 0.5,
+    ...{ reachedAt: failed.endedAt ?? start },
     ...failed,
   });
 const random = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
@@ -66,6 +67,14 @@ describe('the schedule', () => {
     const at = (ms: number) => nextAttempt({ endedAt: after(ms) }).type;
 
     expect([at(roundMs - 1), at(roundMs), at(roundMs + hour)]).toEqual(['at', 'abandon', 'abandon']);
+  });
+
+  test('does not end while the clock of the machine has not reached its end', () => {
+    const endedAt = after(400 * 24 * hour);
+
+    const next = nextAttempt({ endedAt, reachedAt: after(hour) });
+
+    expect(next).toEqual({ type: 'at', at: new Date(endedAt.getTime() + 30_000) });
   });
 
   test('counts from a later beginning when the endpoint was paused in between', () => {
