@@ -9,7 +9,7 @@ import { environmentOf, hasKubectl, mayConnect, renderObjects } from './kubernet
 import type { KubernetesObject, PodSpec } from './kubernetes-objects.ts';
 
 /** The settings that each deployment chooses: they are in settings.env. */
-const chosen = ['_URL', '_PROXIES', '_CURRENCIES', '_LEVEL', 'GATEHOUSE_INSTANCE'];
+const chosen = ['_URL', '_PROXIES', '_LEVEL', 'GATEHOUSE_INSTANCE'];
 const isChosen = (name: string): boolean => chosen.some((end) => name.endsWith(end));
 
 interface Definition {

@@ -114,6 +114,8 @@ test('each process has the settings of its container, with its secrets from its 
       hasToken: needsToken,
     });
   }
+  // Orders then accept the currencies of the wallets.
+  expect((await settingsOf('core')).has('GATEHOUSE_CURRENCIES')).toBe(false);
   const metrics = await Promise.all(
     processes.map(async (name) => (await settingsOf(name)).get('GATEHOUSE_METRICS_PORT') ?? name),
   );
