@@ -87,6 +87,7 @@ describe.each(proxies)('$program with the file of deploy', ({ program, file, ada
         site: string,
         namedPort = '',
         sent = Buffer.alloc(0),
+        headerBytes = 0,
       ): Promise<{ readonly status: unknown; readonly body: string }> => {
         const session = connect(`https://127.0.0.1:${port}`, {
           servername: `${site}.pay.example`,
@@ -99,6 +100,7 @@ describe.each(proxies)('$program with the file of deploy', ({ program, file, ada
             ':authority': `${site}.pay.example${namedPort}`,
             'x-forwarded-for': '192.0.2.66',
             'content-length': sent.length,
+            'x-large': 'a'.repeat(headerBytes),
           });
           request.end(sent);
           const [headers] = (await once(request, 'response')) as [Record<string, unknown>];
@@ -118,6 +120,10 @@ describe.each(proxies)('$program with the file of deploy', ({ program, file, ada
           });
         expect(JSON.parse((await ask('checkout', ':8443')).body)).toMatchObject({ site: 'checkout' });
         expect(JSON.parse((await ask('api', '', Buffer.alloc(2_000_000))).body)).toMatchObject(tooLarge);
+        // The processes accept 16 KiB of headers.
+        const large = await ask('sandbox', '', Buffer.alloc(0), 15_500);
+        expect(JSON.parse(large.body)).toMatchObject({ site: 'sandbox' });
+        expect((await ask('checkout', '', Buffer.alloc(0), 20_000)).status).toBe(431);
         await Promise.all(processes.map(({ close }) => close()));
         expect((await ask('dashboard')).status).toBeGreaterThanOrEqual(502);
         for (const site of ['api', 'sandbox']) {
