@@ -13,6 +13,7 @@ import { waitUntil } from '../../support/wait-until.ts';
 
 const root = resolve(import.meta.dirname, '../../..');
 const sites = { api: 8080, sandbox: 8081, checkout: 8082, dashboard: 8083, callbacks: 8084 } as const;
+const apis: ReadonlySet<string> = new Set(['api', 'sandbox']);
 const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
   (name) => `${name}_temp_path ${name};`,
 );
@@ -62,15 +63,22 @@ describe.each(proxies)('$program with the file of deploy', ({ program, file, ada
       let config = adapt(await readFile(join(root, 'deploy', file), 'utf8'), folder)
         .replaceAll('listen 443', `listen 127.0.0.1:${port}`)
         .replace('bind :443', `bind 127.0.0.1:${port}`);
+      // A process that stops can close an idle connection while a request arrives on it.
+      const stops = await listenLocally(createServer(({ socket }) => socket.destroy()));
+      const stopping = new URL(stops.origin);
       const processes = await Promise.all(
         Object.entries(sites).map(async ([site, own]) => {
           const server = createServer((request, reply) => {
             request.resume().on('end', () => reply.end(JSON.stringify({ site, ...request.headers })));
           });
           const local = await listenLocally(server);
-          // Of two processes for each host, the one that restarts refuses connections.
+          // Of the processes for each host, the one that restarts refuses connections.
           config = config.replace(new RegExp(`^ +server .*127.0.0.1:${own}.*$`, 'm'), (line) =>
-            [`127.0.0.1:${restarting}`, new URL(local.origin).host]
+            [
+              `127.0.0.1:${restarting}`,
+              ...(apis.has(site) ? [stopping.host] : []),
+              new URL(local.origin).host,
+            ]
               .map((host, index) => line.replace('local', `local${index}`).replace(`127.0.0.1:${own}`, host))
               .join('\n'),
           );
@@ -124,9 +132,9 @@ describe.each(proxies)('$program with the file of deploy', ({ program, file, ada
         const large = await ask('sandbox', '', Buffer.alloc(0), 15_500);
         expect(JSON.parse(large.body)).toMatchObject({ site: 'sandbox' });
         expect((await ask('checkout', '', Buffer.alloc(0), 20_000)).status).toBe(431);
-        await Promise.all(processes.map(({ close }) => close()));
+        await Promise.all([stops, ...processes].map(({ close }) => close()));
         expect((await ask('dashboard')).status).toBeGreaterThanOrEqual(502);
-        for (const site of ['api', 'sandbox']) {
+        for (const site of apis) {
           const { status, body } = await ask(site);
           expect(JSON.parse(body)).toEqual({
             code: status,
