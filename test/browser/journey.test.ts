@@ -220,6 +220,30 @@ describe('a customer', () => {
     await pay('Wallet A app');
   });
 
+  test('who stops a page that does not load can press the button again, and pays', async () => {
+    const order = await orders.register();
+    await page.clock.install();
+    await page.goto(order.url);
+    let unanswered = 1;
+    await page.route('**/c/*', (route) => {
+      const isHeld = route.request().method() === 'POST' && unanswered-- > 0;
+      return isHeld ? undefined : route.continue();
+    });
+    await page.getByRole('radio', { name: 'Wallet A app' }).check();
+    const devtools = await context.newCDPSession(page);
+    const stopLoading = async () => {
+      await page.waitForRequest((request) => request.method() === 'POST');
+      await devtools.send('Page.stopLoading');
+    };
+    await Promise.all([stopLoading(), payButton().click()]);
+    await page.getByRole('button', { name: 'One moment…' }).waitFor();
+
+    await page.clock.fastForward('00:20');
+    await payButton().click();
+
+    await heading('Confirm on your phone');
+  });
+
   test('sees a notice while offline, and the result when online again', async () => {
     const order = await orders.register();
     await page.goto(order.url);

@@ -180,6 +180,10 @@ function submitOnce() {
     const text = button.textContent;
     const unsent = form.querySelector('[data-unsent]');
     let mayBeSent = unsent === null;
+    const release = () => {
+      button.removeAttribute('aria-disabled');
+      button.textContent = text;
+    };
     form.addEventListener('submit', (event) => {
       if (button.getAttribute('aria-disabled') === 'true') return event.preventDefault();
       if (!mayBeSent && !navigator.onLine) {
@@ -197,11 +201,10 @@ function submitOnce() {
       }
       button.setAttribute('aria-disabled', 'true');
       button.textContent = form.dataset.submitting;
+      // A browser does not report that the customer has stopped a page that does not load. Core merges the payments of a second press.
+      setTimeout(release, answerMs);
     });
     // Back from the next page, the browser may show this one as it was left.
-    window.addEventListener('pageshow', () => {
-      button.removeAttribute('aria-disabled');
-      button.textContent = text;
-    });
+    window.addEventListener('pageshow', release);
   }
 }
