@@ -226,6 +226,22 @@ test('an attempt that was not sent in the three minutes of its prompt is never s
   expect((await storedAttempt(payment))?.due_at).toBeNull();
 });
 
+test('an attempt that was due while the session of its order seemed to have expired is sent when it has not', async () => {
+  const payment = await desk.startDirect({ merchantId });
+  const attemptId = storedId('pat', payment.attemptId);
+  const moveExpiry = (by: string) =>
+    desk.query(sql`update core.orders set expires_at = expires_at + ${by}::interval
+      where id = ${storedId('ord', payment.orderId)}`);
+  await moveExpiry('-1 day');
+
+  expect(await desk.lease()).toEqual([]);
+  expect(await storedAttempt(payment)).toMatchObject({ status: 'REQUESTED', due_at: expect.any(Date) });
+
+  await moveExpiry('1 day');
+  await desk.query(sql`update core.payment_attempts set due_at = now() where id = ${attemptId}`);
+  expect(await desk.take(payment)).toMatchObject({ sentBefore: false });
+});
+
 test('a limit of 0 prompts, as this stack has it, lets any number of payments prompt a phone at once', async () => {
   for (let index = 0; index < 7; index += 1)
     await desk.startDirect({ merchantId, orderNumber: `U-${index}`, phone: '0911220000' });

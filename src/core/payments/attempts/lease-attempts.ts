@@ -17,6 +17,12 @@ import { lockCurrentAccounts } from './current-accounts.ts';
 import type { CurrentAccounts } from './current-accounts.ts';
 import { lockDueAttempts } from './lock-due-attempts.sql.ts';
 
+/**
+ * The time until a new attempt that is not sent is due again, because its order's session seems to have expired. If the database's clock was
+ * ahead, the attempt can be sent later. Otherwise, the order's expiry ends it.
+ */
+const retryAfterMs = 15_000;
+
 export interface LeasedAttempt {
   readonly order: Order;
   readonly attempt: PaymentAttempt;
@@ -100,7 +106,7 @@ export function createLeaseAttempts({
         decideLease(withPayer(order, isPayerPaying), workOf(row), request.leaseMs, now),
       write(_em, { order, attempt, lease }, { context: row, taken, now }): LeasedAttempt | undefined {
         if (lease === undefined) {
-          row.dueAt = null;
+          row.dueAt = attempt.status === 'REQUESTED' ? new Date(now.getTime() + retryAfterMs) : null;
           return undefined;
         }
         const { leasedUntil, sentBefore, promptUntil } = lease;
