@@ -246,8 +246,11 @@ const traces = createDeliveryTraces(tracing);
 const dispatcher = startDispatching(
   {
     store: createDeliveryStore({
-      ...{ database, newLeaseId: randomUUID, random: Math.random },
-      ...{ leaseMs, machineNow },
+      database,
+      newLeaseId: randomUUID,
+      random: Math.random,
+      leaseMs,
+      machineNow,
     }),
     sender,
     traces,

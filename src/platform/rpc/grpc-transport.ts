@@ -178,14 +178,16 @@ async function awaitServer<Response>(
   { clients, method, timeoutMs = defaultDeadlineMs, notRepeatable, serverWaitMs }: CallToServer,
   call: (client: Client, leftMs: number) => Promise<Response>,
 ): Promise<Response> {
-  const begunMs = Date.now();
+  // Not by the machine's clock: if that were set back meanwhile, the call would wait longer.
+  const begunMs = performance.now();
+  const elapsedMs = (): number => performance.now() - begunMs;
   try {
     return await call(clients.current(), timeoutMs);
   } catch (error) {
     if (notRepeatable.includes(method) || !isConnectionLost(error)) throw error;
-    const deadline = new Date(begunMs + Math.min(serverWaitMs, timeoutMs));
+    const deadline = new Date(Date.now() + Math.min(serverWaitMs, timeoutMs) - elapsedMs());
     if (!(await untilConnected(clients.current().getChannel(), deadline))) throw error;
-    const leftMs = Math.max(begunMs + timeoutMs - Date.now(), Math.min(timeoutMs, shortestCallMs));
+    const leftMs = Math.max(timeoutMs - elapsedMs(), Math.min(timeoutMs, shortestCallMs));
     return call(clients.current(), leftMs);
   }
 }
