@@ -114,34 +114,34 @@ function confirmPage(page: CheckoutPage, stage: StageNamed<'confirm'>): ConfirmV
   const wallet = walletName(attempt.paymentOption, page);
   const channel = page.wallets.option(attempt.paymentOption)?.channel ?? 'ussd';
   const opens = openView(page, attempt, wallet, messages);
+  const opensPage = opens !== undefined || page.checkout.opensPage;
+  const title = opens?.title ?? (opensPage ? confirm.open.title(wallet) : confirm.title);
   const shop = shopOf(page, messages);
   return {
     template: 'confirm',
-    title: opens?.title ?? confirm.title,
+    title,
     testPayment: isTest(order),
     refresh: stay ? undefined : { seconds: refreshSeconds, url: self },
     self,
     version: stageVersion(stage),
     shop,
-    heading: opens?.title ?? confirm.title,
+    heading: title,
     alert: refused?.alert,
     opens,
     steps: unsent
       ? [confirm.unsent(wallet)]
-      : opens === undefined
-        ? [confirm.waitOn(phone), confirm.how[channel](amount, wallet), ...(slow ? [] : [confirm.next])]
-        : [opens.how(amount)],
+      : opens !== undefined
+        ? [opens.how(amount)]
+        : opensPage
+          ? [confirm.open.soon(wallet)]
+          : [confirm.waitOn(phone), confirm.how[channel](amount, wallet), ...(slow ? [] : [confirm.next])],
     slow: slow ? confirm.slow(wallet) : undefined,
     facts: [
       { label: labels.amount, text: amount },
       { label: labels.reference, text: order.orderNumber },
     ],
     isCancellable: isCancellable(stage),
-    cannotCancel: slow
-      ? wayOut.slow(wallet)
-      : opens === undefined
-        ? wayOut.sent(phone)
-        : wayOut.opened(wallet),
+    cannotCancel: slow ? wayOut.slow(wallet) : opensPage ? wayOut.opened(wallet) : wayOut.sent(phone),
     contact: contactOf(page, shop, messages),
     back: backToShop(order, shop, messages),
   };

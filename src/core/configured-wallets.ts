@@ -8,7 +8,8 @@ import type { StatementTerms, TransactionIds, Wallet, WalletCurrency } from './d
 
 /**
  * The configured wallets as the domain knows them. `refundsOf` tells how the wallets of a connector return payments,
- * `statementOf` what their statements cover, and `transactionIdsOf` the form of their transaction ids.
+ * `statementOf` what their statements cover, `transactionIdsOf` the form of their transaction ids, and `opensPageOf` whether payers pay on a
+ * page of the wallet.
  * @throws SettingsError for a currency that does not exist, or an amount with more decimals than its currency has
  */
 export function walletsOf(
@@ -16,6 +17,7 @@ export function walletsOf(
   refundsOf: (connector: string) => Wallet['refunds'],
   statementOf: (connector: string) => StatementTerms,
   transactionIdsOf: (connector: string) => TransactionIds | undefined,
+  opensPageOf: (connector: string) => boolean,
 ): readonly Wallet[] {
   return configured.map((wallet) => ({
     id: wallet.id,
@@ -31,6 +33,7 @@ export function walletsOf(
     statement: statementOf(wallet.connector),
     transactionIds: transactionIdsOf(wallet.connector),
     refunds: refundsOf(wallet.connector),
+    opensPage: opensPageOf(wallet.connector),
     ...payerStartedOf(wallet),
   }));
 }

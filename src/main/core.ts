@@ -14,6 +14,7 @@ import { maxMessageBytesOf } from '../contract/roles.ts';
 import { startRpcServers } from '../platform/rpc/start-servers.ts';
 import { readWallets, secretNames } from '../contract/wallets-file/read-wallets-file.ts';
 import { walletsOf } from '../core/configured-wallets.ts';
+import { opensPageOfConnector } from '../wallets/opens-page-of-connector.ts';
 import { refundsOfConnector } from '../wallets/refunds-of-connector.ts';
 import { statementOfConnector } from '../wallets/statement-of-connector.ts';
 import { transactionIdsOfConnector } from '../wallets/transaction-ids-of-connector.ts';
@@ -31,7 +32,13 @@ const { config, configuredWallets, wallets, currencies } = readSettingsOrExit((e
   const settings = readCoreSettings(environment);
   const { GATEHOUSE_WALLETS_FILE: file, GATEHOUSE_WALLETS: json } = settings;
   const configured = readWallets({ file, json });
-  const known = walletsOf(configured, refundsOfConnector, statementOfConnector, transactionIdsOfConnector);
+  const known = walletsOf(
+    configured,
+    refundsOfConnector,
+    statementOfConnector,
+    transactionIdsOfConnector,
+    opensPageOfConnector,
+  );
   return {
     config: settings,
     configuredWallets: configured,

@@ -81,6 +81,16 @@ export function walletsOfCoreWithPaybill(paybill: string, merchantId?: string): 
   return JSON.stringify({ wallets: changed });
 }
 
+/** The wallets, with another one, `telebirr`, whose payers pay on its page. */
+export function withPageWallet(json = walletsOfCore()): string {
+  const walletsIn = (text: string): readonly object[] =>
+    (JSON.parse(text) as { wallets: readonly object[] }).wallets;
+  const [first = {}] = walletsIn(walletsOfCore());
+  const own = { id: 'telebirr', names: { en: 'telebirr', am: 'ቴሌብር' }, connector: 'telebirr' };
+  const paged = { ...first, ...own, channels: ['wallet'], currencies: [{ code: 'ETB' }], reconcile: false };
+  return JSON.stringify({ wallets: [...walletsIn(json), paged] });
+}
+
 /** Settings of a simulator and of the processes that call it, with the same secrets. */
 export function simulatedWallets(timeScale: number) {
   const secret = (): string => randomBytes(16).toString('hex');

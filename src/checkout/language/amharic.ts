@@ -64,6 +64,7 @@ export const amharic: Messages = {
     },
     open: {
       title: (wallet) => `በ${wallet} ይክፈሉ`,
+      soon: (wallet) => `ወደ ${wallet} የሚወስደው ሊንክ ብዙውን ጊዜ በጥቂት ሰከንዶች ውስጥ እዚህ ይታያል።`,
       how: (amount, wallet) => `ወደ ${wallet} ይቀጥሉና የ${amount} ክፍያውን እዚያ ያጽድቁ። ከዚያ ወደዚህ ገጽ ይመለሳሉ።`,
       button: (wallet) => `ወደ ${wallet} ይቀጥሉ`,
       scan: (wallet) => `ይህን ኮድ በ${wallet} መተግበሪያ ያንሱ (ስካን ያድርጉ)።`,

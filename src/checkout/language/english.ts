@@ -67,6 +67,7 @@ export const english: Messages = {
     },
     open: {
       title: (wallet) => `Pay with ${wallet}`,
+      soon: (wallet) => `The link to ${wallet} usually appears here within a few seconds.`,
       how: (amount, wallet) =>
         `Continue to ${wallet} and approve ${amount} there. Then you come back to this page.`,
       button: (wallet) => `Continue to ${wallet}`,

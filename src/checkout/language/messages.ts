@@ -85,6 +85,8 @@ export interface Messages {
     /** When the payer must open a page of the wallet. */
     readonly open: {
       readonly title: (wallet: string) => string;
+      /** Instead of `how`, until the wallet has answered with its page. */
+      readonly soon: (wallet: string) => string;
       readonly how: (amount: string, wallet: string) => string;
       readonly button: (wallet: string) => string;
       readonly scan: (wallet: string) => string;

@@ -51,6 +51,7 @@ import { Migration053RemovedPayees } from './migrations/migration-053-removed-pa
 import { Migration054HastenedReturns } from './migrations/migration-054-hastened-returns.ts';
 import { Migration055ErasedPayments } from './migrations/migration-055-erased-payments.ts';
 import { Migration056ConfirmedPayments } from './migrations/migration-056-confirmed-payments.ts';
+import { Migration057UnpromptedPayments } from './migrations/migration-057-unprompted-payments.ts';
 
 export type { Database } from '../../platform/database/open-database.ts';
 
@@ -111,6 +112,7 @@ export const openDatabase = (options: DatabaseOptions): Promise<Database> =>
         Migration054HastenedReturns,
         Migration055ErasedPayments,
         Migration056ConfirmedPayments,
+        Migration057UnpromptedPayments,
       ],
       migrationLock: 7_142_001,
     },

@@ -12,7 +12,7 @@ import type {
   StrayPaymentStatus,
 } from '../domain/order.ts';
 import type { RefundProgress } from '../domain/refund-record.ts';
-import type { PromptKind } from '../domain/prompt-allowance.ts';
+import type { StoredPromptKind } from '../domain/prompt-allowance.ts';
 import { environment, idOf, leaseColumns, returnColumns, schema, time } from './columns.ts';
 
 export const OrderRow = defineEntity({
@@ -73,7 +73,7 @@ export const PaymentAttemptRow = defineEntity({
     promptUntil: time().nullable(),
     /** The customer's network at checkout, as a keyed hash; null for a direct payment. */
     network: p.text().nullable(),
-    promptKind: p.text().fieldName('prompt_place').$type<PromptKind>().nullable(),
+    promptKind: p.text().fieldName('prompt_place').$type<StoredPromptKind>().nullable(),
     /** The settlement that decided it instead of the wallet. */
     settlementId: idOf<'stl'>().nullable(),
     /** The merchant's own account at the wallet; null before the first lease, and for the operator's account. */

@@ -10,6 +10,9 @@
  */
 export type PromptKind = 'OWN' | 'OWN_PAGE' | 'COMMON' | 'NEW_MERCHANT' | 'NEW_NETWORK';
 
+/** The kind of a stored attempt. NO_PROMPT: the payer pays on a page of the wallet, so the attempt does not count. */
+export type StoredPromptKind = PromptKind | 'NO_PROMPT';
+
 /** The merchant or checkout page that requests a prompt. */
 export interface PromptRequester {
   readonly merchantId: string;

@@ -17,6 +17,8 @@ export interface Wallet {
   readonly transactionIds?: TransactionIds | undefined;
   /** Whether it returns payments: not at all, only as a whole, or any part. */
   readonly refunds: 'none' | 'whole' | 'any';
+  /** Whether payers pay on a page that the wallet makes for each payment, so that it prompts no phone; false when absent. */
+  readonly opensPage?: boolean;
   /** By environment, for wallets at which payers can start payments themselves. */
   readonly payerStarted?: Partial<Readonly<Record<Environment, PayerStartedTerms>>>;
 }
@@ -59,6 +61,10 @@ export interface WalletCurrency {
 
 /** The id of an option's wallet: the part before the channel, because an id contains no underscore. */
 export const walletIdOf = (option: PaymentOption): string => option.slice(0, option.lastIndexOf('_'));
+
+/** Whether a payment with this option prompts the payer's phone. Otherwise the payer pays on a page of the wallet. */
+export const promptsPhone = (wallets: readonly Wallet[], option: PaymentOption): boolean =>
+  !wallets.some(({ options, opensPage }) => opensPage === true && options.includes(option));
 
 /** The options that have a wallet in the environment, in the order of the configuration. */
 export const offeredOptions = (

@@ -10,9 +10,9 @@ import type { CheckoutOrder, OwnOrder, Settlement } from '../../support/checkout
 import { createCustomer, headingOf, payment } from '../../support/customer.ts';
 import type { Customer, PageAnswer } from '../../support/customer.ts';
 import { shared, sharedStack } from '../../support/shared-stack.ts';
-import { walletsOfCoreWithPaybill } from '../../support/simulated-wallets.ts';
+import { walletsOfCoreWithPaybill, withPageWallet } from '../../support/simulated-wallets.ts';
 
-const settings = { GATEHOUSE_WALLETS: walletsOfCoreWithPaybill('174379') };
+const settings = { GATEHOUSE_WALLETS: withPageWallet(walletsOfCoreWithPaybill('174379')) };
 const stack = sharedStack({ facades: 0, checkouts: 1, settings });
 const orders = shared(() => openCheckoutOrders(stack));
 
@@ -56,6 +56,18 @@ describe('the page shows the state of the payment:', () => {
 
     expect([en.status, headingOf(en)]).toEqual([200, english]);
     expect([am.status, headingOf(am)]).toEqual([200, amharic]);
+  });
+
+  test('requested at a wallet with a page of its own, which has not answered yet', async () => {
+    const order = await orders.register();
+    const customer = createCustomer();
+    await customer.post(order.url, { ...payment, payment_option: 'telebirr_wallet' });
+
+    const page = await customer.get(order.url);
+
+    expect(headingOf(page)).toBe('Pay with telebirr');
+    expect(page.body).toContain('The link to telebirr usually appears here within a few seconds.');
+    expect(page.body).not.toMatch(/payment request|on your phone/);
   });
 
   test('failed after the last attempt', async () => {

@@ -6,6 +6,7 @@ import { failureOf, outcomeOf, waitAskedFor } from '../../support/rpc-failure.ts
 import type { TestMerchant } from '../../support/stack.ts';
 import { browserSecret, outcomes, sharedPaymentDesk } from './payment-desk.ts';
 import { connectToDatabase, holdLocks } from '../../support/database-connections.ts';
+import { withPageWallet } from '../../support/simulated-wallets.ts';
 import { sharedStack } from '../../support/shared-stack.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import { sql } from '../../support/sql.ts';
@@ -18,7 +19,7 @@ const newPhone = (): string => `09112${String((phones += 1)).padStart(5, '0')}`;
 const stack = sharedStack({
   cores: 2,
   facades: 0,
-  settings: { GATEHOUSE_PHONE_PROMPTS_PER_10_MINUTES: '5' },
+  settings: { GATEHOUSE_PHONE_PROMPTS_PER_10_MINUTES: '5', GATEHOUSE_WALLETS: withPageWallet() },
 });
 const desk = sharedPaymentDesk(stack);
 let merchantId: string;
@@ -114,6 +115,30 @@ describe('a phone', () => {
     expect((await desk.checkout.getCheckout(elsewhere)).checkout?.usableHere).toBe(true);
     const paid = await desk.payHosted(hosted, 'walleta_wallet', newPhone());
     expect(paid.attemptId).toMatch(/^pat_/);
+  });
+
+  test('is not prompted by payments on a page of the wallet, so they neither count nor wait', async () => {
+    const phone = newPhone();
+    const payOnPage = async (orderNumber: string) => {
+      const hosted = await desk.registerHosted({ merchantId, orderNumber });
+      await desk.payHosted(hosted, 'telebirr_wallet', phone);
+      return hosted;
+    };
+
+    for (let index = 0; index < 7; index += 1) await payOnPage(`T-${index}`);
+    await desk.startDirect({ merchantId, orderNumber: 'P-1', phone });
+    const { token } = await payOnPage('T-8');
+
+    const page = await desk.checkout.getCheckout({ token, browserSecret: browserSecret() });
+    expect(page.checkout).toMatchObject({ opensPage: true, latestAttempt: { phone: e164Of(phone) } });
+    await refusedForPhone(desk.startDirect({ merchantId, orderNumber: 'P-2', phone }));
+    await desk.query(
+      sql`update core.payment_attempts set status = 'SUCCEEDED' where phone = ${e164Of(phone)} and prompt_place = 'NO_PROMPT'`,
+    );
+    const [{ has_paid: hasPaid } = {}] = await desk.query<{ has_paid: boolean }>(sql`
+      select has_paid from core.phone_prompts(
+        array[${e164Of(phone)}], array['SANDBOX'::core.environment], array[${storedId('mer', merchantId)}::uuid], 9, '1 hour')`);
+    expect(hasPaid).toBe(false);
   });
 });
 

@@ -3,8 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { readWallets } from '../../../src/contract/wallets-file/read-wallets-file.ts';
+import type { ConfiguredWallet } from '../../../src/contract/wallets-file/read-wallets-file.ts';
 import { walletsOf } from '../../../src/core/configured-wallets.ts';
 import { acceptedCurrencies, warnOfWalletsWithoutOrders } from '../../../src/main/accepted-currencies.ts';
+import { opensPageOfConnector } from '../../../src/wallets/opens-page-of-connector.ts';
 import { refundsOfConnector } from '../../../src/wallets/refunds-of-connector.ts';
 import { statementOfConnector } from '../../../src/wallets/statement-of-connector.ts';
 import { transactionIdsOfConnector } from '../../../src/wallets/transaction-ids-of-connector.ts';
@@ -38,11 +40,19 @@ const fileOf = (name: string, content: string | Uint8Array): string => {
   writeFileSync(path, content);
   return path;
 };
+const domainWallets = (configured: readonly ConfiguredWallet[]) =>
+  walletsOf(
+    configured,
+    refundsOfConnector,
+    statementOfConnector,
+    transactionIdsOfConnector,
+    opensPageOfConnector,
+  );
 /** The result of a file in core and in the wallets process. */
 const readFile = (file: string) => {
   const wallets = readWallets({ file, json: undefined });
   return {
-    core: walletsOf(wallets, refundsOfConnector, statementOfConnector, transactionIdsOfConnector),
+    core: domainWallets(wallets),
     connected: walletSettings(wallets, connectorKinds, variables),
   };
 };
@@ -207,7 +217,7 @@ describe('the configured wallets', () => {
     );
     const wallets = () => {
       const configured = readWallets({ file, json: undefined });
-      walletsOf(configured, refundsOfConnector, statementOfConnector, transactionIdsOfConnector);
+      domainWallets(configured);
       return walletSettings(configured, connectorKinds, { ...variables, SHORT: 'fifteen-letters' });
     };
 

@@ -3,15 +3,15 @@ import type { DueWork } from '../../../contract/due-work.ts';
 import type { OrderRow } from '../../database/order-entities.ts';
 import type { PaymentAttemptValues } from '../../database/order-rows.ts';
 import type { Changed, OrderInFull } from '../../domain/order.ts';
-import type { PromptKind } from '../../domain/prompt-allowance.ts';
+import type { StoredPromptKind } from '../../domain/prompt-allowance.ts';
 import type { Result } from '../../domain/result.ts';
 
 /** The result of a decision about an order. */
 export interface Decision {
   /** The changed order; undefined when the order does not change. */
   readonly changed: Changed | undefined;
-  /** The kind of prompt of a new attempt whose phone the caller has reserved. Otherwise the change reserves it. */
-  readonly promptKind?: PromptKind;
+  /** The kind of a new attempt whose phone the caller has reserved, or which prompts none. Otherwise the change reserves the phone. */
+  readonly promptKind?: StoredPromptKind;
   /** The new attempt was sent to its wallet in a lost time: no phone is prompted now, and `write` completes the attempt's row. */
   readonly isAdopted?: true;
   /** The browser that the checkout of the order is bound to from now on: the hash of its secret. */
@@ -23,7 +23,7 @@ export interface Decision {
 /** A new attempt, with its prompt. */
 export interface NewAttempt extends PaymentAttemptValues {
   readonly network: string | null;
-  readonly promptKind: PromptKind;
+  readonly promptKind: StoredPromptKind;
 }
 
 /** An order whose row this transaction has locked. */

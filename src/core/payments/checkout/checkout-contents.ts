@@ -7,7 +7,7 @@ import type { NextAction } from '../../domain/next-action.ts';
 import type { Order, OrderInFull, PaymentOption, StrayMoney } from '../../domain/order.ts';
 import { moneyNotReturned } from '../../domain/order.ts';
 import { maxAttempts } from '../../domain/transition.ts';
-import { optionsThatTake } from '../../domain/wallet.ts';
+import { optionsThatTake, promptsPhone } from '../../domain/wallet.ts';
 import type { Wallet } from '../../domain/wallet.ts';
 import type { FindMerchant, MerchantTerms } from '../../merchants/find-merchant.ts';
 import { readOpenPayments } from '../changes/open-payments.sql.ts';
@@ -21,6 +21,8 @@ export interface Checkout {
   readonly attemptsLeft: number;
   /** The page, app or text that the payer needs to confirm; undefined when the wallet prompts the payer's phone. */
   readonly nextAction: NextAction | undefined;
+  /** Whether the latest payment prompts no phone, because the payer pays on a page of the wallet. */
+  readonly opensPage: boolean;
   /** Whether the requesting browser may pay: it is bound, or no browser is bound yet. */
   readonly usableHere: boolean;
   /** Whether the requesting browser is the bound one. */
@@ -72,7 +74,9 @@ export async function checkoutStateOf(
   const attemptsLeft = Math.max(0, maxAttempts - order.attemptCount);
   const held = moneyNotReturned(order) ?? (await findMoneyFromMenu(parts, order));
   const lastAttemptCancelled = attemptsLeft === 0 && (await isLatestUnsent(parts, order));
-  return { ...seen, attemptsLeft, lastAttemptCancelled, moneyNotReturned: held };
+  const opensPage =
+    order.latestAttempt !== null && !promptsPhone(parts.wallets, order.latestAttempt.paymentOption);
+  return { ...seen, attemptsLeft, lastAttemptCancelled, opensPage, moneyNotReturned: held };
 }
 
 /**

@@ -4,11 +4,12 @@ import { readTakesPayments } from '../../database/takes-payments.sql.ts';
 import type { Order, OrderInFull, PaymentOption } from '../../domain/order.ts';
 import { isInFlight } from '../../domain/order.ts';
 import type { PhoneNumber } from '../../domain/phone-number.ts';
+import type { StoredPromptKind } from '../../domain/prompt-allowance.ts';
 import { err, ok } from '../../domain/result.ts';
 import type { Result } from '../../domain/result.ts';
 import { transition } from '../../domain/transition.ts';
 import type { CommandOf } from '../../domain/transition.ts';
-import { optionsThatTake } from '../../domain/wallet.ts';
+import { optionsThatTake, promptsPhone } from '../../domain/wallet.ts';
 import type { Wallet } from '../../domain/wallet.ts';
 import type { AttemptIds } from '../changes/attempt-ids.ts';
 import { decisionOf } from '../changes/change-orders.ts';
@@ -17,7 +18,7 @@ import { noSecondPaymentMinutes, readOpenPayments } from '../changes/open-paymen
 import type { Decision } from '../changes/order-change.ts';
 import { byOrderId } from '../changes/read-order.ts';
 import type { TriedCall } from '../changes/share-change.ts';
-import type { AskedPhone, PhoneAnswer, PhoneLimit } from '../phones/phone-limit.ts';
+import type { AskedPhone, PhoneLimit, PhoneRefusal } from '../phones/phone-limit.ts';
 import { browserHashOf, isUsableBy, nameOf, ownerOf } from './checkout-order.ts';
 import type { PaymentRefusal } from './checkout-refusals.ts';
 import type { TokenSubject } from './checkout-token.ts';
@@ -59,11 +60,14 @@ export function createStartCheckoutPayment(parts: StartCheckoutPaymentParts): St
     // Anyone with the link may send payments for many phones at once. A call that waits for its order has left the turn of its phone, so
     // that it delays no other merchant's payment of that phone.
     alone: ({ subject, signal }, make) => fairly(ownerOf(subject), signal, make),
-    inTurn: ({ asked }, make) => phoneLimit.inTurn(asked, async () => orThrow(phoneLimit, await make())),
+    inTurn: ({ asked, paymentOption }, make) =>
+      promptsPhone(wallets, paymentOption)
+        ? phoneLimit.inTurn(asked, async () => orThrow(phoneLimit, await make()))
+        : make(),
     load: async (em, calls, rows) => ({
       takes: await readTakesPayments(em),
       isPayerPaying: await readOpenPayments(em, wallets, rows, noSecondPaymentMinutes),
-      phones: await reservePhones(em, phoneLimit, calls),
+      phones: await reservePhones(em, parts, calls),
     }),
     read: () => undefined,
     decide(order, _none, now, { row, call, loaded }): Result<Decision, PaymentRefusal> {
@@ -84,15 +88,24 @@ export function createStartCheckoutPayment(parts: StartCheckoutPaymentParts): St
   });
 }
 
-/** Reserves the phones of payments for the transaction. */
+/** The right of a payment to prompt its phone. */
+type PhoneAnswer = { readonly type: 'allowed'; readonly kind: StoredPromptKind } | PhoneRefusal;
+const noPrompt: PhoneAnswer = { type: 'allowed', kind: 'NO_PROMPT' };
+
+/** Reserves the phones that the payments prompt, for the transaction. */
 async function reservePhones(
   em: EntityManager,
-  phoneLimit: PhoneLimit,
+  { phoneLimit, wallets }: StartCheckoutPaymentParts,
   calls: readonly PayingCall[],
 ): Promise<ReadonlyMap<PayingCall, PhoneAnswer>> {
-  const phones = calls.map(({ asked }) => asked);
-  const answers = await phoneLimit.reserveIn(em, phones);
-  return new Map(calls.map((call, index) => [call, answers[index] ?? { type: 'elsewhere' }]));
+  const answers = new Map<PayingCall, PhoneAnswer>(calls.map((call) => [call, noPrompt]));
+  const prompting = calls.filter(({ paymentOption }) => promptsPhone(wallets, paymentOption));
+  if (prompting.length === 0) return answers;
+  const phones = prompting.map(({ asked }) => asked);
+  const reserved = await phoneLimit.reserveIn(em, phones);
+  for (const [index, call] of prompting.entries())
+    answers.set(call, reserved[index] ?? { type: 'elsewhere' });
+  return answers;
 }
 
 /** Throws the refusal of a phone. If another core holds the phone for a moment, the turn of the phone then tries again. */

@@ -121,6 +121,14 @@ export declare type Checkout = Message<"gatehouse.v1.Checkout"> & {
    * @generated from field: bool last_attempt_cancelled = 15;
    */
   lastAttemptCancelled: boolean;
+
+  /**
+   * Whether the latest payment prompts no phone, because the payer pays on a page of the wallet. `next_action` leads there as soon as the wallet
+   * has answered.
+   *
+   * @generated from field: bool opens_page = 16;
+   */
+  opensPage: boolean;
 };
 
 /**
