@@ -17,7 +17,15 @@ if (failed.length === 0 || failed.length > maxFiles) process.exit(1);
 
 console.log(`\nOnce more, alone:\n${failed.join('\n')}\n`);
 const secondFile = join(scratch, 'second.json');
-const options = ['--ci', '--runInBand', '--json', `--outputFile=${secondFile}`, '--runTestsByPath'];
+// A failed test may leave a server open, and jest would wait for it for ever.
+const options = [
+  '--ci',
+  '--runInBand',
+  '--forceExit',
+  '--json',
+  `--outputFile=${secondFile}`,
+  '--runTestsByPath',
+];
 spawnSync('npm', ['test', '--', ...options, ...failed], { stdio: 'inherit' });
 const merged = mergeRuns(first, readResults(secondFile));
 writeFileSync(resultsFile, JSON.stringify(merged));
