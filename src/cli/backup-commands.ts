@@ -161,14 +161,18 @@ function describeBackup(summary: BackupSummary, title: string, folder: string, t
       deliveries,
       took_ms: Math.round(tookMs),
     },
-    text: fields([
-      [title, folder],
-      ['Taken at', takenAt],
-      ['Schemas', schemas.join(', ')],
-      ['Tables', `${tables}, with ${rows} rows`],
-      ['Orders', String(orders)],
-      ['Deliveries', String(deliveries)],
-      ['Time', `${(tookMs / 1000).toFixed(1)} s`],
-    ]),
+    text: (width) =>
+      fields(
+        [
+          [title, folder],
+          ['Taken at', takenAt],
+          ['Schemas', schemas.join(', ')],
+          ['Tables', `${tables}, with ${rows} rows`],
+          ['Orders', String(orders)],
+          ['Deliveries', String(deliveries)],
+          ['Time', `${(tookMs / 1000).toFixed(1)} s`],
+        ],
+        width,
+      ),
   };
 }

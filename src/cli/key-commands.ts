@@ -45,18 +45,21 @@ const scopesOption = (): Option =>
     readScopes,
   );
 
-const describeKey = (key: ApiKey, now: Date): string =>
-  fields([
-    ['API key', key.apiKeyId],
-    ['Merchant', key.merchantId],
-    ['Environment', showEnvironment(key.environment)],
-    ['Begins with', key.prefix],
-    ['Label', key.label],
-    ['Scopes', showScopes(key)],
-    ['State', showState(key, now)],
-    ['Created', showTime(key.createTime)],
-    ['Last used', showTime(key.lastUsedTime, 'never')],
-  ]);
+const describeKey = (key: ApiKey, now: Date, width: number): string =>
+  fields(
+    [
+      ['API key', key.apiKeyId],
+      ['Merchant', key.merchantId],
+      ['Environment', showEnvironment(key.environment)],
+      ['Begins with', key.prefix],
+      ['Label', key.label],
+      ['Scopes', showScopes(key)],
+      ['State', showState(key, now)],
+      ['Created', showTime(key.createTime)],
+      ['Last used', showTime(key.lastUsedTime, 'never')],
+    ],
+    width,
+  );
 
 const showSecret = (secret: string): string =>
   `${secret}\n\nCopy this key now. Gatehouse does not store it and cannot show it again.`;
@@ -79,7 +82,7 @@ export function addKeyCommands(program: Command, run: Runner, find: FindMerchant
         const issued = requireField(apiKey);
         return {
           json: { ...plainJson(ApiKeySchema, issued), secret },
-          text: `${describeKey(issued, now())}\n\n${showSecret(secret)}`,
+          text: (width) => `${describeKey(issued, now(), width)}\n\n${showSecret(secret)}`,
         };
       }),
   );
@@ -110,11 +113,12 @@ export function addKeyCommands(program: Command, run: Runner, find: FindMerchant
             secret: reply.secret,
             replaced: plainJson(ApiKeySchema, replaced),
           },
-          text: [
-            describeKey(issued, now()),
-            showSecret(reply.secret),
-            `The key it replaces, ${replaced.apiKeyId}: ${showState(replaced, now())}`,
-          ].join('\n\n'),
+          text: (width) =>
+            [
+              describeKey(issued, now(), width),
+              showSecret(reply.secret),
+              `The key it replaces, ${replaced.apiKeyId}: ${showState(replaced, now())}`,
+            ].join('\n\n'),
         };
       }),
   );
@@ -133,7 +137,8 @@ export function addKeyCommands(program: Command, run: Runner, find: FindMerchant
         );
         return {
           json: plainJson(ApiKeySchema, changed),
-          text: `${describeKey(changed, now())}\n\nAll processes apply the change within 5 seconds.`,
+          text: (width) =>
+            `${describeKey(changed, now(), width)}\n\nAll processes apply the change within 5 seconds.`,
         };
       }),
   );
@@ -147,7 +152,8 @@ export function addKeyCommands(program: Command, run: Runner, find: FindMerchant
         const revoked = requireField((await apiKeys.revokeApiKey({ merchantId, apiKeyId })).apiKey);
         return {
           json: plainJson(ApiKeySchema, revoked),
-          text: `${describeKey(revoked, now())}\n\nAll processes refuse the key within 5 seconds.`,
+          text: (width) =>
+            `${describeKey(revoked, now(), width)}\n\nAll processes refuse the key within 5 seconds.`,
         };
       }),
   );

@@ -33,23 +33,38 @@ const showStatus = ({ status }: Merchant): string => wordOf(MerchantStatusSchema
 const showActivation = ({ productionActivated }: Merchant): string =>
   productionActivated ? 'activated' : 'not activated';
 
-function describeMerchant(merchant: Merchant, note = ''): Output {
-  const text = fields([
-    ['Merchant', merchant.merchantId],
-    ['Name', merchant.name],
-    ['Status', showStatus(merchant)],
-    ['Production', showActivation(merchant)],
-    ['Time to pay', showDuration(merchant.sessionLifetime)],
-    ...termsFields(merchant),
-    ['Created', showTime(merchant.createTime)],
-    ['Changed', showTime(merchant.updateTime)],
-  ]);
-  return { json: plainJson(MerchantSchema, merchant), text: note === '' ? text : `${text}\n\n${note}` };
+function describeMerchant(merchant: Merchant, note = '', certifications?: GetCertificationsResponse): Output {
+  const json = plainJson(MerchantSchema, merchant);
+  return {
+    json:
+      certifications === undefined
+        ? json
+        : { ...json, ...plainJson(GetCertificationsResponseSchema, certifications) },
+    text: (width) =>
+      [
+        fields(
+          [
+            ['Merchant', merchant.merchantId],
+            ['Name', merchant.name],
+            ['Status', showStatus(merchant)],
+            ['Production', showActivation(merchant)],
+            ['Time to pay', showDuration(merchant.sessionLifetime)],
+            ...termsFields(merchant),
+            ['Created', showTime(merchant.createTime)],
+            ['Changed', showTime(merchant.updateTime)],
+          ],
+          width,
+        ),
+        note,
+        certifications === undefined ? '' : fields(certificationFields(certifications), width),
+      ]
+        .filter((part) => part !== '')
+        .join('\n\n'),
+  };
 }
 
-/** The output with the merchant's certifications, if it has or needs any. */
-function withCertifications(output: Output, answer: GetCertificationsResponse): Output {
-  const { certifications, requiredParts } = answer;
+/** The certifications that a merchant has or needs; without values if it has and needs none. */
+function certificationFields({ certifications, requiredParts }: GetCertificationsResponse) {
   const word = (part: CertificationPart): string => wordOf(CertificationPartSchema, part) ?? '';
   const recorded = certifications.map(
     ({ part, certified, recordTime }) =>
@@ -58,16 +73,10 @@ function withCertifications(output: Output, answer: GetCertificationsResponse): 
   const missing = requiredParts
     .filter((part) => !certifications.some((each) => each.part === part))
     .map((part) => `${word(part)} not tested`);
-  const lines = [
+  return [
     ['Certification', [...recorded, ...missing].join('\n')],
     ['Required', requiredParts.map(word).join(', ')],
   ] as const;
-  const text = fields(lines);
-  return {
-    ...output,
-    json: { ...output.json, ...plainJson(GetCertificationsResponseSchema, answer) },
-    text: text === '' ? output.text : `${String(output.text)}\n\n${text}`,
-  };
 }
 
 /** Commands for one existing merchant: the call of each, and its text on success. */
@@ -167,10 +176,8 @@ export function addMerchantCommands(
     onMerchant(command, find, (merchantId: string, options: { reason?: string }) =>
       run(async ({ merchants }) => {
         const reply = await ask(merchants, merchantId, options.reason ?? '');
-        const output = describeMerchant(requireField(reply.merchant), note);
-        return certifications === undefined
-          ? output
-          : withCertifications(output, await certifications(merchants, merchantId));
+        const answered = requireField(reply.merchant);
+        return describeMerchant(answered, note, await certifications?.(merchants, merchantId));
       }),
     );
   }

@@ -144,10 +144,7 @@ const sentence = (text: string): string =>
   `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.:;]$/.test(text) ? '' : '.'}`;
 
 /** Named values as lines, each after its name. Empty values are left out. */
-export const fields = (
-  values: readonly (readonly [name: string, value: string])[],
-  width = defaultWidth,
-): string =>
+export const fields = (values: readonly (readonly [name: string, value: string])[], width: number): string =>
   table(
     [{ head: '' }, { head: '', wraps: true }],
     values.filter(([, value]) => value !== ''),

@@ -274,15 +274,21 @@ interface Link {
 
 function showLink({ email, path, expireTime }: Link, dashboard: string): Output {
   const link = `${dashboard.replace(/\/+$/, '')}${path}`;
-  const text = [
-    fields([
-      ['For', email],
-      ['Works until', showTime(expireTime)],
-    ]),
+  const text = (width: number): readonly string[] => [
+    fields(
+      [
+        ['For', email],
+        ['Works until', showTime(expireTime)],
+      ],
+      width,
+    ),
     link,
     'Give this link to the user only. It works once.\nGatehouse does not store it and cannot show it again.',
   ];
-  return { json: { email, link, expire_time: showTime(expireTime) }, text: text.join('\n\n') };
+  return {
+    json: { email, link, expire_time: showTime(expireTime) },
+    text: (width) => text(width).join('\n\n'),
+  };
 }
 
 const roleOf = ({ isOperator, memberships }: User): string =>
@@ -292,15 +298,19 @@ const stateOf = ({ isDisabled }: User): string => (isDisabled ? 'disabled' : 'en
 
 const describeUser = (user: User): Output => ({
   json: plainJson(UserSchema, user),
-  text: fields([
-    ['User', user.userId],
-    ['Address', user.email],
-    ['Name', user.name],
-    ['Role', roleOf(user)],
-    ['State', stateOf(user)],
-    ['One-time codes', user.isTotpEnabled ? 'on' : 'off'],
-    ['Last signed in', showTime(user.lastSignInTime, 'never')],
-  ]),
+  text: (width) =>
+    fields(
+      [
+        ['User', user.userId],
+        ['Address', user.email],
+        ['Name', user.name],
+        ['Role', roleOf(user)],
+        ['State', stateOf(user)],
+        ['One-time codes', user.isTotpEnabled ? 'on' : 'off'],
+        ['Last signed in', showTime(user.lastSignInTime, 'never')],
+      ],
+      width,
+    ),
 });
 
 function listUsers({ users, invitations }: ListUsersResponse, merchantId: string): Output {

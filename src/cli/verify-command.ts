@@ -54,15 +54,19 @@ const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');
 
 const showRoot = (root: AuditRoot): Output => ({
   json: plainJson(AuditRootSchema, root),
-  text: fields([
-    ['Day', `${root.day} (UTC)`],
-    ['Root', hex(root.root)],
-    ['Previous root', hex(root.previousRoot)],
-    ['Signature', hex(root.signature)],
-    ['Public key', `${hex(root.publicKey)} (Ed25519)`],
-    ['Merchants', String(root.chains.length)],
-    ['To keep it', `gatehouse --json audit root --day ${root.day}`],
-  ]),
+  text: (width) =>
+    fields(
+      [
+        ['Day', `${root.day} (UTC)`],
+        ['Root', hex(root.root)],
+        ['Previous root', hex(root.previousRoot)],
+        ['Signature', hex(root.signature)],
+        ['Public key', `${hex(root.publicKey)} (Ed25519)`],
+        ['Merchants', String(root.chains.length)],
+        ['To keep it', `gatehouse --json audit root --day ${root.day}`],
+      ],
+      width,
+    ),
 });
 
 const howToKeepRoots = 'Give a file with lines of: gatehouse --json audit root --day <day>';

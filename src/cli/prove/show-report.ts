@@ -1,4 +1,4 @@
-import { fields, table } from '../table.ts';
+import { defaultWidth, fields, table } from '../table.ts';
 import type { FaultResult, ProveReport } from './report.ts';
 
 const resultWords = { held: 'held', broken: 'BROKEN', not_tried: 'not tried' } as const;
@@ -10,28 +10,31 @@ const words = (name: string): string => name.replaceAll('_', ' ');
 export function showReport(report: ProveReport): string {
   const { campaign, machine, gatehouse, configuration, counts } = report;
   const settings = Object.entries({ ...configuration.settings, ...configuration.settings_of_the_campaign });
-  const head = fields([
-    ['Verdict', [report.verdict.toUpperCase(), ...report.reasons].join('\n')],
-    ['Gatehouse', [gatehouse.version, gatehouse.commit.slice(0, 12)].filter(Boolean).join(' ')],
+  const head = fields(
     [
-      'Machine',
-      `${machine.processors}, ${Math.round(machine.memory_bytes / 2 ** 30)} GiB, ${machine.system}`,
+      ['Verdict', [report.verdict.toUpperCase(), ...report.reasons].join('\n')],
+      ['Gatehouse', [gatehouse.version, gatehouse.commit.slice(0, 12)].filter(Boolean).join(' ')],
+      [
+        'Machine',
+        `${machine.processors}, ${Math.round(machine.memory_bytes / 2 ** 30)} GiB, ${machine.system}`,
+      ],
+      ['Software', `Node ${machine.node}, ${machine.database}, ${machine.file_system}`],
+      ['Time', `${campaign.began_at} to ${campaign.ended_at} (${campaign.seconds} s)`],
+      ['Seed', String(campaign.seed)],
+      ['Load', `${campaign.rate_per_second} customers a second`],
+      ['Database', configuration.database],
+      ['Broker', configuration.broker],
+      ['Settings', settings.map(([name, value]) => `${name}=${value}`).join('\n')],
+      ['Settings left out', configuration.settings_left_out.join(', ')],
+      [
+        'Counts',
+        Object.entries(counts)
+          .map(([name, count]) => `${words(name)}: ${count}`)
+          .join(', '),
+      ],
     ],
-    ['Software', `Node ${machine.node}, ${machine.database}, ${machine.file_system}`],
-    ['Time', `${campaign.began_at} to ${campaign.ended_at} (${campaign.seconds} s)`],
-    ['Seed', String(campaign.seed)],
-    ['Load', `${campaign.rate_per_second} customers a second`],
-    ['Database', configuration.database],
-    ['Broker', configuration.broker],
-    ['Settings', settings.map(([name, value]) => `${name}=${value}`).join('\n')],
-    ['Settings left out', configuration.settings_left_out.join(', ')],
-    [
-      'Counts',
-      Object.entries(counts)
-        .map(([name, count]) => `${words(name)}: ${count}`)
-        .join(', '),
-    ],
-  ]);
+    defaultWidth,
+  );
   const invariants = table(
     [{ head: 'RESULT' }, { head: 'INVARIANT', wraps: true }, { head: 'SEEN', atMost: 40 }],
     report.invariants.map(({ name, promise, result, seen }) => [

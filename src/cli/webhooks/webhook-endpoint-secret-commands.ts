@@ -38,7 +38,7 @@ export function addEndpointSecretCommands(endpoint: Command, { run, findMerchant
         const promote = `gatehouse webhook endpoint promote-secret ${merchantId} ${webhookEndpointId}`;
         return {
           json: { ...plainJson(SigningSecretSchema, made), secret: reply.secret },
-          text: `${describeSecret(made)}\n\n${showNewSecret(made, reply.secret, promote)}`,
+          text: (width) => `${describeSecret(made, width)}\n\n${showNewSecret(made, reply.secret, promote)}`,
         };
       }),
   );
@@ -55,7 +55,8 @@ export function addEndpointSecretCommands(endpoint: Command, { run, findMerchant
         const promoted = requireField(reply.signingSecret);
         return {
           json: plainJson(SigningSecretSchema, promoted),
-          text: `${describeSecret(promoted)}\n\nThe previous secret signs nothing after 5 seconds. Remove it from the receiver then.`,
+          text: (width) =>
+            `${describeSecret(promoted, width)}\n\nThe previous secret signs nothing after 5 seconds. Remove it from the receiver then.`,
         };
       }),
   );

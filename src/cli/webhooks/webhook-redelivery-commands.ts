@@ -187,21 +187,25 @@ const redeliveryTitle = ({ states, environment, createTimeFrom }: Redelivery): s
 
 function describeRedelivery(redelivery: Redelivery): Output {
   const { endTime, pendingCount, redeliveredCount } = redelivery;
-  const summary = fields([
-    ['Redelivery', redelivery.redeliveryId],
-    ['Selected', redeliveryTitle(redelivery)],
-    ['Until', showTime(redelivery.createTimeTo)],
-    ['Merchant', redelivery.merchantId],
-    ['Started', showTime(redelivery.createTime)],
-    ['Ended', showTime(endTime, 'not yet')],
-    ['Made pending', String(redeliveredCount)],
-    ['Delivered', String(redelivery.deliveredCount)],
-    ['Pending', String(pendingCount)],
-    ['Abandoned again', String(redelivery.givenUpCount)],
-  ]);
+  const summary = (width: number): string =>
+    fields(
+      [
+        ['Redelivery', redelivery.redeliveryId],
+        ['Selected', redeliveryTitle(redelivery)],
+        ['Until', showTime(redelivery.createTimeTo)],
+        ['Merchant', redelivery.merchantId],
+        ['Started', showTime(redelivery.createTime)],
+        ['Ended', showTime(endTime, 'not yet')],
+        ['Made pending', String(redeliveredCount)],
+        ['Delivered', String(redelivery.deliveredCount)],
+        ['Pending', String(pendingCount)],
+        ['Abandoned again', String(redelivery.givenUpCount)],
+      ],
+      width,
+    );
   return {
     json: plainJson(RedeliverySchema, redelivery),
-    text: `${summary}\n\n${nextStep(redelivery)}`,
+    text: (width) => `${summary(width)}\n\n${nextStep(redelivery)}`,
   };
 }
 

@@ -87,15 +87,16 @@ export function addSigningSecretCommands(webhook: Command, parts: WebhookParts):
         const made = requireField(reply.signingSecret);
         return {
           json: { ...plainJson(SigningSecretSchema, made), secret: reply.secret },
-          text: [
-            `${describeSecret(made)}\n`,
-            ...(replaced === undefined ? [] : [`${showReplaced(replaced)}\n`]),
-            showNewSecret(
-              made,
-              reply.secret,
-              `gatehouse webhook secret promote ${merchantId} --environment ${environmentWord(environment)}`,
-            ),
-          ].join('\n'),
+          text: (width) =>
+            [
+              `${describeSecret(made, width)}\n`,
+              ...(replaced === undefined ? [] : [`${showReplaced(replaced)}\n`]),
+              showNewSecret(
+                made,
+                reply.secret,
+                `gatehouse webhook secret promote ${merchantId} --environment ${environmentWord(environment)}`,
+              ),
+            ].join('\n'),
         };
       }),
   );
@@ -112,7 +113,8 @@ export function addSigningSecretCommands(webhook: Command, parts: WebhookParts):
         const promoted = requireField(reply.signingSecret);
         return {
           json: plainJson(SigningSecretSchema, promoted),
-          text: `${describeSecret(promoted)}\n\nThe previous secret signs nothing after 5 seconds. Remove it from the receiver then.`,
+          text: (width) =>
+            `${describeSecret(promoted, width)}\n\nThe previous secret signs nothing after 5 seconds. Remove it from the receiver then.`,
         };
       }),
   );
@@ -126,15 +128,18 @@ const showState = ({ state, promoteTime }: SigningSecret): string => {
 };
 
 /** A signing secret, without its value. */
-export const describeSecret = (secret: SigningSecret): string =>
-  fields([
-    ['Signing secret', secret.signingSecretId],
-    ['Merchant', secret.merchantId],
-    ['Environment', showEnvironment(secret.environment)],
-    ['Ends in', secret.ending],
-    ['State', showState(secret)],
-    ['Created', showTime(secret.createTime)],
-  ]);
+export const describeSecret = (secret: SigningSecret, width: number): string =>
+  fields(
+    [
+      ['Signing secret', secret.signingSecretId],
+      ['Merchant', secret.merchantId],
+      ['Environment', showEnvironment(secret.environment)],
+      ['Ends in', secret.ending],
+      ['State', showState(secret)],
+      ['Created', showTime(secret.createTime)],
+    ],
+    width,
+  );
 
 /** There is only one next secret. The operator must tell the receiver that it was replaced. */
 const showReplaced = ({ ending }: SigningSecret): string =>

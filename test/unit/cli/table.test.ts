@@ -94,7 +94,7 @@ test.each([20, 40, 60, 80, 100, 120, 200])(
         [['sara@shop.example', url]],
         width,
       ),
-      fields([['URL', url]]),
+      fields([['URL', url]], width),
     ].join('\n');
 
     for (const word of [...people.rows.flat(), 'sara@shop.example', url].flatMap((cell) => cell.split(/\s/)))
@@ -145,11 +145,14 @@ test('an advice is printed as sentences, and its commands unchanged', () => {
 
 test('values are aligned after their names, and names without a value are omitted', () => {
   expect(
-    fields([
-      ['Name', 'Shop'],
-      ['Label', ''],
-      ['Status', 'active'],
-    ]),
+    fields(
+      [
+        ['Name', 'Shop'],
+        ['Label', ''],
+        ['Status', 'active'],
+      ],
+      80,
+    ),
   ).toBe('Name    Shop\nStatus  active');
 });
 
