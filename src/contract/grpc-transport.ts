@@ -1,4 +1,4 @@
-import { AccountService } from '../gen/gatehouse/v1/account_service_pb.js';
+import { AccountService, SessionService } from '../gen/gatehouse/v1/account_service_pb.js';
 import { ApiKeyService } from '../gen/gatehouse/v1/api_key_service_pb.js';
 import { MerchantService } from '../gen/gatehouse/v1/merchant_service_pb.js';
 import { MerchantWalletService } from '../gen/gatehouse/v1/merchant_wallet_service_pb.js';
@@ -24,6 +24,8 @@ export const notRepeatable = [
   // A retry would answer that there was nothing to remove.
   AccountService.method.rejectAccountHelp,
   AccountService.method.removeMembership,
+  // A retry would answer that the form was used, by the first call itself.
+  SessionService.method.useForm,
   MerchantService.method.createMerchant,
   // A retry would fail because the merchant has changed, by the first call itself.
   MerchantService.method.updateMerchant,

@@ -135,6 +135,7 @@ export async function buildDashboard(options: DashboardOptions): Promise<Fastify
       assets,
       hasPage: (url) => app.hasRoute({ method: 'GET', url }),
       zone: () => zoneText(options.timeZone, options.now()),
+      randomBytes: options.randomBytes,
     }),
     baseUrl: () => options.baseUrl ?? app.listeningOrigin,
     isSecure,

@@ -6,6 +6,7 @@ export const problems = {
   notFound: 404,
   changedMeanwhile: 409,
   refused: 409,
+  sentBefore: 409,
   tooManyRequests: 429,
   unexpected: 500,
   insecureConnection: 500,

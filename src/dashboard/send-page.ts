@@ -44,9 +44,10 @@ export interface SendPageParts {
   readonly hasPage: HasPage;
   /** The time zone of all times on the pages, in words. */
   readonly zone: () => string;
+  readonly randomBytes: (size: number) => Buffer;
 }
 
-export function createSendPage({ render, assets, hasPage, zone }: SendPageParts): SendPage {
+export function createSendPage({ render, assets, hasPage, zone, randomBytes }: SendPageParts): SendPage {
   return (request, reply, page) => {
     const { language, signedInUser, pageMerchant } = request;
     const words = shellWords[language];
@@ -73,6 +74,7 @@ export function createSendPage({ render, assets, hasPage, zone }: SendPageParts)
         scripts: page.scripts ?? [],
       },
       formToken: reply.generateCsrf(),
+      formId: randomBytes(16).toString('base64url'),
       signedInUser,
       pageMerchant,
       // A page of both environments, such as the team, has no home page of its own.

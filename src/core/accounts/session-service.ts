@@ -10,6 +10,7 @@ import type { Issue } from '../domain/issue.ts';
 import { requiredIssue } from '../domain/issue.ts';
 import { err, ok } from '../domain/result.ts';
 import type { Result } from '../domain/result.ts';
+import { parseText } from '../domain/text.ts';
 import { parseId, parseOptionalId, valuesOrThrow } from '../rpc/request-fields.ts';
 import { parseKeptSessionHash, parseSessionHash } from './account-fields.ts';
 import type { Session, SessionStore } from './session-store.ts';
@@ -17,6 +18,7 @@ import { userMessage } from './user-message.ts';
 
 const maxDataBytes = 16_384;
 const maxLifeMs = 30 * 86_400_000;
+const maxFormLength = 512;
 
 /** gatehouse.v1.SessionService. */
 export function sessionService(store: SessionStore, now: () => Date): RpcService {
@@ -64,12 +66,22 @@ export function sessionService(store: SessionStore, now: () => Date): RpcService
         await store.endAllBut(user, keep, actorOf(context));
         return {};
       },
+      async useForm(request) {
+        const { user, form } = valuesOrThrow(
+          combine({
+            user: parseId('usr', request.userId, 'user_id'),
+            form: parseText(request.form, 'form', { max: maxFormLength, required: true }),
+          }),
+        );
+        return { wasUsed: await store.useForm(user, form) };
+      },
     },
     {
       readSession: ['dashboard'],
       writeSession: ['dashboard'],
       deleteSession: ['dashboard'],
       endUserSessions: ['dashboard'],
+      useForm: ['dashboard'],
     },
   );
 }

@@ -5,6 +5,7 @@ import { rpcError } from '../../contract/error-reason.ts';
 import { runStatement } from '../../platform/database/run-statement.ts';
 import type { Actor } from '../../platform/rpc/actor.ts';
 import type { AccountParts } from './account-parts.ts';
+import { countTry } from './count-try.sql.ts';
 import { endUserSessions } from './end-user-sessions.ts';
 import { requireUser, userNotFound } from './find-user.ts';
 import { actingAsUser, recordUserAudit } from './record-user-audit.ts';
@@ -32,7 +33,11 @@ export interface SessionStore {
   readonly signOut: (hash: Buffer, by: Actor) => Promise<void>;
   /** Errors: NOT_FOUND USER_NOT_FOUND. */
   readonly endAllBut: (userId: PublicId<'usr'>, keepHash: Buffer, by: Actor) => Promise<void>;
+  /** Records that the user has sent a form. Returns whether that was recorded within the last day. */
+  readonly useForm: (userId: PublicId<'usr'>, form: string) => Promise<boolean>;
 }
+
+const formSeconds = 24 * 60 * 60;
 
 // A change of the password ends the user's sessions, as does turning one-time codes on. Such a change and a new session lock the user's
 // row. If the change comes first, the session waits and is refused, because the version differs. If the session comes first, the change
@@ -113,5 +118,9 @@ export function createSessionStore({
           details: { sessions },
         });
       }),
+    async useForm(userId, form) {
+      const limit = { counter: `form/${userId}/${form}`, max: 1, windowSeconds: formSeconds };
+      return (await countTry(database.pool, limit)) !== undefined;
+    },
   };
 }

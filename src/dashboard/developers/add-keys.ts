@@ -2,13 +2,12 @@ import { durationFromMs } from '@bufbuild/protobuf/wkt';
 import { Type } from '@sinclair/typebox';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ApiKeyScope } from '../../gen/gatehouse/v1/api_key_service_pb.js';
-import type { ApiKey } from '../../gen/gatehouse/v1/api_key_service_pb.js';
 import { pathIn, pageMerchantOf, scopeOf } from '../access/page-context.ts';
 import { tryCall, callOptions, loadPanel } from '../try-call.ts';
 import type { Dashboard } from '../dashboard.ts';
-import { emptyForm, fieldOf, readForm } from '../forms/read-form.ts';
+import { emptyForm, readForm } from '../forms/read-form.ts';
 import type { FormState } from '../forms/read-form.ts';
-import { requireSeen } from '../forms/require-seen.ts';
+import { useForm } from '../forms/use-form.ts';
 import { keys as amharic } from '../language/amharic/keys.ts';
 import { keys as english } from '../language/english/keys.ts';
 import { wordsFor } from '../language/words.ts';
@@ -41,14 +40,6 @@ const Overlap = Type.Object({
   ]),
 });
 
-/** The newest key that the page showed. A form that is sent twice still names it, so the second one is refused: core cannot show a key twice. */
-const seenOf = ([newest]: readonly ApiKey[]): string => newest?.apiKeyId ?? 'none';
-
-/** Pages of the previous version have no such field. @throws PageProblem */
-function requireNewest({ body }: FastifyRequest, apiKeys: readonly ApiKey[]): void {
-  if (fieldOf(body, 'seen') !== '') requireSeen(body, seenOf(apiKeys));
-}
-
 const keyIdOf = ({ params }: FastifyRequest): string => (params as { readonly keyId: string }).keyId;
 
 /** The pages to create, replace and revoke a merchant's API keys. */
@@ -62,7 +53,7 @@ export function addKeys(app: FastifyInstance, dashboard: Dashboard): void {
     const { apiKeys } = await clients.apiKeys.listApiKeys(scopeOf(request), callOptions(request));
     const apiKeyId = keyIdOf(request);
     if (!apiKeys.some((key) => key.apiKeyId === apiKeyId)) throw notFound('API_KEY_NOT_FOUND');
-    return { key: { merchantId, apiKeyId }, apiKeys };
+    return { merchantId, apiKeyId };
   };
 
   const showKeys = async (
@@ -75,7 +66,7 @@ export function addKeys(app: FastifyInstance, dashboard: Dashboard): void {
     const pageMerchant = pageMerchantOf(request);
     const keys = await loadPanel(request, async (options) => {
       const { apiKeys } = await clients.apiKeys.listApiKeys(scopeOf(request), options);
-      return { rows: keyRows(apiKeys, words, { language, timeZone, now: now() }), seen: seenOf(apiKeys) };
+      return { rows: keyRows(apiKeys, words, { language, timeZone, now: now() }) };
     });
     reply.code(status);
     return sendPage(request, reply, {
@@ -120,8 +111,7 @@ export function addKeys(app: FastifyInstance, dashboard: Dashboard): void {
     if (!form.ok) return showKeys(request, reply, { form, status: 400 });
     const label = form.value.label ?? '';
     const scopes = form.value.refunds === 'yes' ? [ApiKeyScope.REFUNDS] : [];
-    const { apiKeys } = await clients.apiKeys.listApiKeys(scopeOf(request), callOptions(request));
-    requireNewest(request, apiKeys);
+    await useForm(clients, request);
     const answer = await tryCall(request, (options) =>
       clients.apiKeys.issueApiKey({ ...scopeOf(request), label, scopes }, options),
     );
@@ -137,8 +127,8 @@ export function addKeys(app: FastifyInstance, dashboard: Dashboard): void {
   app.post(`${path}/:keyId/rotate`, async (request, reply) => {
     const form = readForm(Overlap, request.body, shellWords[request.language].forms);
     if (!form.ok) return showKeys(request, reply, { status: 400 });
-    const { key, apiKeys } = await requireKey(request);
-    requireNewest(request, apiKeys);
+    await useForm(clients, request);
+    const key = await requireKey(request);
     const rotation = { ...key, overlap: durationFromMs(overlapsMs[form.value.overlap]) };
     const rotated = await clients.apiKeys
       .rotateApiKey(rotation, callOptions(request))
@@ -160,7 +150,7 @@ export function addKeys(app: FastifyInstance, dashboard: Dashboard): void {
     if (!form.ok) return showKeys(request, reply, { status: 400 });
     const isAllowed = form.value.refunds === 'yes';
     const { apiKey } = await clients.apiKeys.setApiKeyScopes(
-      { ...(await requireKey(request)).key, scopes: isAllowed ? [ApiKeyScope.REFUNDS] : [] },
+      { ...(await requireKey(request)), scopes: isAllowed ? [ApiKeyScope.REFUNDS] : [] },
       callOptions(request),
     );
     const name = apiKey?.label || (apiKey?.prefix ?? '');
@@ -173,7 +163,7 @@ export function addKeys(app: FastifyInstance, dashboard: Dashboard): void {
 
   app.post(`${path}/:keyId/revoke`, async (request, reply) => {
     const words = wordsFor(request, dictionary);
-    const { key } = await requireKey(request);
+    const key = await requireKey(request);
     const { apiKey } = await clients.apiKeys.revokeApiKey(key, callOptions(request));
     flash(request, { tone: 'good', text: words.revoke.done(apiKey?.label || (apiKey?.prefix ?? '')) });
     return reply.redirect(pathIn(pageMerchantOf(request), 'keys'), 303);

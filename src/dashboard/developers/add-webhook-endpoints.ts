@@ -8,6 +8,7 @@ import type { Dashboard } from '../dashboard.ts';
 import { emptyForm, fieldsOf, readForm } from '../forms/read-form.ts';
 import type { FormState } from '../forms/read-form.ts';
 import { requireSeen } from '../forms/require-seen.ts';
+import { useForm } from '../forms/use-form.ts';
 import { EndpointState } from '../../gen/gatehouse/v1/webhook_service_pb.js';
 import type { WebhookEndpoint } from '../../gen/gatehouse/v1/webhook_endpoint_service_pb.js';
 import { webhookEndpoints as amharic } from '../language/amharic/webhook-endpoints.ts';
@@ -261,6 +262,7 @@ function addSecrets(app: FastifyInstance, dashboard: Dashboard): void {
   const { webhookEndpoints } = dashboard.clients;
 
   app.post(`${path}/:endpointId/rotate-secret`, async (request, reply) => {
+    await useForm(dashboard.clients, request);
     await seenEndpoint(request, dashboard);
     const { secret, signingSecret } = await webhookEndpoints.rotateWebhookEndpointSecret(
       { ...keyOf(request), promoteAfter: durationFromMs(dayMs) },

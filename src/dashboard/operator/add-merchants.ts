@@ -1,7 +1,6 @@
 import { optionChoices } from '../payments/order-words.ts';
 import { create } from '@bufbuild/protobuf';
 import { DurationSchema, durationMs, timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt';
-import type { CallOptions } from '@connectrpc/connect';
 import { Type } from '@sinclair/typebox';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { MerchantStatus } from '../../gen/gatehouse/v1/merchant_service_pb.js';
@@ -12,6 +11,7 @@ import type { Dashboard } from '../dashboard.ts';
 import { emptyForm, fieldOf, fieldsOf, readForm } from '../forms/read-form.ts';
 import type { FormState } from '../forms/read-form.ts';
 import { requireSeen } from '../forms/require-seen.ts';
+import { useForm } from '../forms/use-form.ts';
 import { momentOf } from '../moment-text.ts';
 import { PageProblem, notFound } from '../page-problem.ts';
 import { shellWords } from '../send-page.ts';
@@ -38,10 +38,6 @@ export function addMerchants(app: FastifyInstance, dashboard: Dashboard): void {
   addStateChanges(app, dashboard);
 }
 
-/** The newest merchant. By it, a form that is sent twice is refused the second time, because merchants cannot be deleted. */
-const readNewest = async ({ clients }: Dashboard, options: CallOptions): Promise<string> =>
-  (await clients.merchants.listMerchants({ pageSize: 1 }, options)).merchants[0]?.merchantId ?? 'none';
-
 function addList(app: FastifyInstance, dashboard: Dashboard): void {
   app.get(path, (request, reply) => showList(dashboard, request, reply));
 
@@ -50,9 +46,7 @@ function addList(app: FastifyInstance, dashboard: Dashboard): void {
     const form = readForm(NewMerchant, request.body, shellWords[request.language].forms);
     if (!form.ok) return showList(dashboard, request, reply, form, 400);
     const { name, production } = form.value;
-    // Pages of the previous version have no such field.
-    if (fieldOf(request.body, 'seen') !== '')
-      requireSeen(request.body, await readNewest(dashboard, callOptions(request)));
+    await useForm(dashboard.clients, request);
     const answer = await tryCall(request, (options) =>
       dashboard.clients.merchants.createMerchant(
         { name, productionActivated: production === 'yes' },
@@ -87,7 +81,6 @@ async function showList(
     return {
       rows: answer.merchants.map((merchant) => merchantRow(merchant, writing)),
       older: pageQuery({}, answer.nextPageToken),
-      seen: await readNewest(dashboard, options),
     };
   });
   reply.code(status);

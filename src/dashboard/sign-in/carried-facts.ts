@@ -36,7 +36,7 @@ const formWords = {
 type Texts = Readonly<Record<string, string>>;
 
 /** Fields that say which state a page showed, or which of its buttons was used. */
-export const unseenFields: ReadonlySet<string> = new Set(['seen', 'page', 'edit']);
+export const unseenFields: ReadonlySet<string> = new Set(['seen', 'form_id', 'page', 'edit']);
 
 /** The label and the text of each field of a kept form, in the words that the form showed. */
 export function carriedFacts(

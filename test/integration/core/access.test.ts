@@ -134,6 +134,7 @@ const matrix: Readonly<Record<string, string>> = {
   'gatehouse.v1.SessionService/WriteSession': /*          */ '- - - - Y - - -',
   'gatehouse.v1.SessionService/DeleteSession': /*         */ '- - - - Y - - -',
   'gatehouse.v1.SessionService/EndUserSessions': /*       */ '- - - - Y - - -',
+  'gatehouse.v1.SessionService/UseForm': /*               */ '- - - - Y - - -',
   'gatehouse.v1.WalletService/ListWallets': /*              */ 'Y Y Y - Y Y Y Y',
   'gatehouse.v1.MerchantWalletService/ListMerchantWallets': '- - - - Y Y - -',
   'gatehouse.v1.MerchantWalletService/SwitchMerchantWallet': '- - - - Y Y - -',

@@ -24,6 +24,10 @@ export const problems = {
     title: 'That is not possible at the moment',
     body: 'Nothing was changed. Refresh the page to see the current state.',
   },
+  sentBefore: {
+    title: 'This form was already sent',
+    body: 'A form has its effect once at most. Open the page again to see the result. If you did not see a new key, secret or link, create another one.',
+  },
   tooManyRequests: {
     title: 'Too many attempts',
     body: 'Nothing was changed. Wait a moment before you try again.',

@@ -1826,6 +1826,53 @@ export declare type EndUserSessionsResponse = Message<"gatehouse.v1.EndUserSessi
 export declare const EndUserSessionsResponseSchema: GenMessage<EndUserSessionsResponse>;
 
 /**
+ * A form that a user has sent.
+ *
+ * @generated from message gatehouse.v1.UseFormRequest
+ */
+export declare type UseFormRequest = Message<"gatehouse.v1.UseFormRequest"> & {
+  /**
+   * The user.
+   *
+   * @generated from field: string user_id = 1;
+   */
+  userId: string;
+
+  /**
+   * A name that the dashboard gave the form when it showed it; at most 512 characters.
+   *
+   * @generated from field: string form = 2;
+   */
+  form: string;
+};
+
+/**
+ * Describes the message gatehouse.v1.UseFormRequest.
+ * Use `create(UseFormRequestSchema)` to create a new message.
+ */
+export declare const UseFormRequestSchema: GenMessage<UseFormRequest>;
+
+/**
+ * Whether the form may have its effect.
+ *
+ * @generated from message gatehouse.v1.UseFormResponse
+ */
+export declare type UseFormResponse = Message<"gatehouse.v1.UseFormResponse"> & {
+  /**
+   * The user has sent the form before, so it must have no effect now.
+   *
+   * @generated from field: bool was_used = 1;
+   */
+  wasUsed: boolean;
+};
+
+/**
+ * Describes the message gatehouse.v1.UseFormResponse.
+ * Use `create(UseFormResponseSchema)` to create a new message.
+ */
+export declare const UseFormResponseSchema: GenMessage<UseFormResponse>;
+
+/**
  * The role of a user at a merchant.
  *
  * @generated from enum gatehouse.v1.MemberRole
@@ -2299,6 +2346,17 @@ export declare const SessionService: GenService<{
     methodKind: "unary";
     input: typeof EndUserSessionsRequestSchema;
     output: typeof EndUserSessionsResponseSchema;
+  },
+  /**
+   * Records that a user has sent a form. Of concurrent calls with the same form, one is the first. Core remembers a form for a day.
+   * Errors: INVALID_ARGUMENT INVALID_FIELDS.
+   *
+   * @generated from rpc gatehouse.v1.SessionService.UseForm
+   */
+  useForm: {
+    methodKind: "unary";
+    input: typeof UseFormRequestSchema;
+    output: typeof UseFormResponseSchema;
   },
 }>;
 
