@@ -11,7 +11,7 @@ import { checkingPage, finalPage, inUsePage, notReturnedPage } from './outcome-p
 import { backToShop, contactOf, isTest, refreshSeconds, shopOf, walletName } from './page-parts.ts';
 import type { CheckoutPage } from './page-parts.ts';
 import type { ConfirmView, PageView, PayView } from './page-views.ts';
-import { internationalPhone, readablePhone } from './phone-text.ts';
+import { foreignStart, internationalPhone, readablePhone } from './phone-text.ts';
 import { refusalCauseOf } from './refusal-cause.ts';
 
 /** The page for a checkout at its stage. */
@@ -76,6 +76,7 @@ function payPage(page: CheckoutPage, refused: PaymentAttempt | undefined): PayVi
     noOption: messages.pay.noOption,
     optionError: sent?.optionError,
     phone: readablePhone(phone),
+    phoneHint: phoneHint(page, messages),
     phoneError: sent?.phoneError,
     submit: messages.pay.submit(amount),
     paybills: checkout.paybills.map((paybill) => paybillView(paybill, page, messages, amount)),
@@ -151,6 +152,12 @@ const refusalText = (attempt: PaymentAttempt, messages: Messages): string =>
   messages.refused.why[refusalCauseOf(attempt)];
 
 type StageNamed<Name extends CheckoutStage['name']> = Extract<CheckoutStage, { readonly name: Name }>;
+
+/** With its country code, if every offered wallet needs one. */
+function phoneHint({ checkout, wallets }: CheckoutPage, { pay }: Messages): string {
+  const [start, ...others] = checkout.paymentOptions.map((option) => foreignStart(option, wallets.wallets));
+  return start === undefined || others.includes(undefined) ? pay.phoneHint : pay.foreignPhoneHint(start);
+}
 
 /** The offered option whose wallet the phone belongs to, if the wallets' prefixes tell; '' otherwise. */
 function optionFor(phone: string, { checkout, wallets }: CheckoutPage): string {

@@ -10,7 +10,7 @@ import { isCancellable, isFinal, stageOf, stageVersion } from './checkout-stage.
 import type { CheckoutStage } from './checkout-stage.ts';
 import { PageProblem } from './page-problem.ts';
 import type { PaymentLimit } from './payment-limit.ts';
-import { readPaymentForm, refusalOf, refusedStatus } from './payment-form.ts';
+import { missingCountryCode, readPaymentForm, refusalOf, refusedStatus } from './payment-form.ts';
 import type { FormFailure, PaymentForm } from './payment-form.ts';
 import { logFacts } from './request-log.ts';
 import type { BrowserSecrets } from '../platform/http/browser-secret.ts';
@@ -85,6 +85,8 @@ export function addCheckoutRoutes(app: FastifyInstance, options: CheckoutRouteOp
     const form = readPaymentForm(request.body);
     const browserSecret = secrets.ensure(request, reply);
     logFacts(request, { phone: maskPhone(form.phone) });
+    const failure = missingCountryCode(form, (await directory()).wallets);
+    if (failure !== undefined) return showCheckout(request, reply, options, { failure, form, browserSecret });
     const customerNetwork = networkOf(request.ip);
     const counted = { token, browserSecret, network: customerNetwork };
     const exceeded = await paymentLimit.count({
@@ -149,6 +151,7 @@ async function showCheckout(
   if (failure !== undefined && !canShowRefusal(stage)) return reply.redirect(self, 303);
   // The secret is set before the form is sent, so that a double click counts as one browser.
   if (stage.name === 'pay') secrets.ensure(request, reply);
+  const wallets = await options.directory();
   reply.code(stage.name === 'in_use' ? 409 : failure === undefined ? 200 : refusedStatus(failure));
   if (failure?.retryAfterSeconds !== undefined) reply.header('retry-after', failure.retryAfterSeconds);
   const page: CheckoutPage = {
@@ -158,10 +161,12 @@ async function showCheckout(
     self,
     timeZone,
     logoPath,
-    wallets: await options.directory(),
+    wallets,
     stay: new URLSearchParams(request.url.split('?')[1]).has('stay'),
     isFirstSight: isFinal(stage) && awaited.take(request, reply, self),
-    ...(failure === undefined ? {} : { refused: refusalOf(failure, form, stage, language) }),
+    ...(failure === undefined
+      ? {}
+      : { refused: refusalOf(failure, form, { stage, language, wallets: wallets.wallets }) }),
   };
   return sendPage(request, reply, checkoutPage(page), self);
 }

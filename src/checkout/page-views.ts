@@ -53,6 +53,7 @@ export interface PayView extends AnyPage {
   readonly noOption: string;
   readonly optionError: string | undefined;
   readonly phone: string;
+  readonly phoneHint: string;
   readonly phoneError: string | undefined;
   readonly submit: string;
   /** How to pay from the menu of the phone, by wallet. */

@@ -4,7 +4,7 @@ import { messagesIn } from './language/dictionary.ts';
 import { waitText } from '../platform/language/duration-text.ts';
 import type { Language } from '../platform/language/language.ts';
 import type { Notice } from './language/messages.ts';
-import { withoutSeparators } from './phone-text.ts';
+import { foreignStart, typedPhone } from './phone-text.ts';
 import type { CheckoutFailure, CheckoutFailureKind } from './rpc-failure.ts';
 import { formField } from './submitted-form.ts';
 
@@ -19,7 +19,7 @@ export interface PaymentForm {
 export function readPaymentForm(body: unknown): PaymentForm {
   return {
     paymentOption: formField(body, 'payment_option'),
-    phone: withoutSeparators(formField(body, 'phone')),
+    phone: typedPhone(formField(body, 'phone')),
   };
 }
 
@@ -28,12 +28,28 @@ export type FormFailure = CheckoutFailure & {
   readonly kind: Exclude<CheckoutFailureKind, 'unknown_link' | 'unavailable'>;
 };
 
+type Wallets = Parameters<typeof foreignStart>[1];
+
+/** The refusal of a number without its country code for a wallet outside of Ethiopia. Core would read it as an Ethiopian number. */
+export const missingCountryCode = (
+  { paymentOption, phone }: PaymentForm,
+  wallets: Wallets,
+): FormFailure | undefined =>
+  phone.startsWith('+') || foreignStart(paymentOption, wallets) === undefined
+    ? undefined
+    : {
+        kind: 'invalid_fields',
+        reason: 'COUNTRY_CODE_MISSING',
+        fields: ['phone'],
+        retryAfterSeconds: undefined,
+        cause: undefined,
+      };
+
 /** The refusal as text of the page of this stage. `form` is absent for a cancellation. */
 export function refusalOf(
   failure: FormFailure,
   form: PaymentForm | undefined,
-  stage: CheckoutStage,
-  language: Language,
+  { stage, language, wallets }: { stage: CheckoutStage; language: Language; wallets: Wallets },
 ): Refusal {
   const messages = messagesIn(language);
   if (form === undefined) {
@@ -49,7 +65,9 @@ export function refusalOf(
   }
   const { pay } = messages;
   const optionError = form.paymentOption === '' ? pay.optionMissing : pay.optionUnavailable;
-  const phoneError = form.phone === '' ? pay.phoneMissing : pay.phoneInvalid;
+  const start = foreignStart(form.paymentOption, wallets);
+  const invalid = start === undefined ? pay.phoneInvalid : pay.foreignPhoneInvalid(start);
+  const phoneError = form.phone === '' ? pay.phoneMissing : invalid;
   return {
     alert: alertOf(failure, language),
     form: {

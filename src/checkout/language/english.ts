@@ -22,6 +22,7 @@ export const english: Messages = {
     title: (amount, shop) => `Pay ${amount} to ${shop}`,
     chooseWallet: 'How do you want to pay?',
     phoneHint: 'The number of your wallet, such as 0911\u00a022\u00a033\u00a044',
+    foreignPhoneHint: (start) => `The number of your wallet with its country code: ${start}`,
     submit: (amount) => `Pay ${amount}`,
     submitting: 'One moment…',
     offline:
@@ -30,6 +31,7 @@ export const english: Messages = {
       count === 1 ? 'This is your last attempt.' : `You have ${count} more attempts.`,
     phoneMissing: 'Enter the mobile number your wallet is registered with.',
     phoneInvalid: 'This does not look like a mobile number. Enter it like 0911\u00a022\u00a033\u00a044.',
+    foreignPhoneInvalid: (start) => `Enter the mobile number with its country code: ${start}`,
     optionMissing: 'Choose how you want to pay.',
     optionUnavailable: 'This way to pay is not available right now. Choose another one.',
     noOption: 'No wallet can take this payment at the moment. Please contact the shop, or try again later.',

@@ -50,6 +50,8 @@ export interface Messages {
     readonly title: (amount: string, shop: string) => string;
     readonly chooseWallet: string;
     readonly phoneHint: string;
+    /** `start` is how a number begins, such as `+2547…`. */
+    readonly foreignPhoneHint: (start: string) => string;
     readonly submit: (amount: string) => string;
     /** The label of the button while the request is sent. */
     readonly submitting: string;
@@ -58,6 +60,7 @@ export interface Messages {
     readonly attemptsLeft: (count: number) => string;
     readonly phoneMissing: string;
     readonly phoneInvalid: string;
+    readonly foreignPhoneInvalid: (start: string) => string;
     readonly optionMissing: string;
     readonly optionUnavailable: string;
     /** Instead of the form, when no wallet takes the order's money. */

@@ -5,14 +5,25 @@ import { openCheckoutOrders } from '../../support/checkout-orders.ts';
 import { createCustomer, headingOf, payment } from '../../support/customer.ts';
 import type { Customer } from '../../support/customer.ts';
 import { shared, sharedStack } from '../../support/shared-stack.ts';
+import { walletsOfCore } from '../../support/simulated-wallets.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 
 const stack = sharedStack({
   facades: 0,
   checkouts: 1,
-  settings: { GATEHOUSE_PHONE_PROMPTS_PER_10_MINUTES: '2' },
+  settings: { GATEHOUSE_PHONE_PROMPTS_PER_10_MINUTES: '2', GATEHOUSE_WALLETS: withForeignWalletB() },
 });
 const orders = shared(() => openCheckoutOrders(stack));
+
+/** The wallets of tests. Subscribers of Wallet B are in another country. */
+function withForeignWalletB(): string {
+  const { wallets } = JSON.parse(walletsOfCore()) as { wallets: readonly { readonly id: string }[] };
+  return JSON.stringify({
+    wallets: wallets.map((wallet) =>
+      wallet.id === 'walletb' ? { ...wallet, phone_prefixes: ['+2547'] } : wallet,
+    ),
+  });
+}
 
 let phones = 0;
 /** A phone that was not prompted yet. */
@@ -78,6 +89,11 @@ describe('a mistake in a form is shown beside it, and no payment starts:', () =>
       { ...payment, phone: '"><script>alert(1)</script>' },
       'This does not look like a mobile number.',
     ],
+    [
+      'a number of another country without its country code',
+      { payment_option: 'walletb_ussd', phone: '0712 345 678' },
+      'Enter the mobile number with its country code: +2547…',
+    ],
   ])('%s', async (_name, fields, message) => {
     const order = await orders.register();
     const customer = await atThePage(order.url);
@@ -88,6 +104,26 @@ describe('a mistake in a form is shown beside it, and no payment starts:', () =>
     expect(answer.body).toContain(message);
     expect(answer.body).not.toContain('<script>alert');
     expect(await orders.attempts(order)).toEqual([]);
+  });
+
+  test('the page says how a number begins if the only wallet is in another country', async () => {
+    const order = await orders.register();
+    const customer = await atThePage(order.url);
+    const choice = { merchantId: order.merchantId, environment: Environment.SANDBOX, on: false };
+    await stack
+      .client(MerchantWalletService, 'dashboard')
+      .switchMerchantWallet({ ...choice, wallet: 'walleta' });
+
+    await waitUntil('the page says it', async () =>
+      (await customer.get(order.url)).body.includes(
+        'The number of your wallet with its country code: +2547…',
+      ),
+    );
+    const { status } = await customer.post(order.url, {
+      payment_option: 'walletb_ussd',
+      phone: '00254 712 345 678',
+    });
+    expect([status, await orders.attempts(order)]).toMatchObject([303, [{ phone: '+254712345678' }]]);
   });
 
   test('unless no wallet can take the payment any more, so that there is nothing to correct', async () => {

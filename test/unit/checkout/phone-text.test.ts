@@ -3,7 +3,7 @@ import {
   internationalPhone,
   maskedPhone,
   readablePhone,
-  withoutSeparators,
+  typedPhone,
 } from '../../../src/checkout/phone-text.ts';
 
 test.each([
@@ -13,8 +13,14 @@ test.each([
   ['\u202a0911\u00a0223344\u202c', '0911223344'],
   ['0911\u201322\u201133\u201144', '0911223344'],
   ['0911x223344', '0911x223344'],
+  ['٠٩١١ ٢٢٣٣٤٤', '0911223344'],
+  ['۰۹۱۱۲۲۳۳۴۴', '0911223344'],
+  ['＋２５１ 911223344', '+251911223344'],
+  ['00251 911 22 33 44', '+251911223344'],
+  ['+251 (0)911 22 33 44', '+251911223344'],
+  ['00254712345678', '+254712345678'],
 ])('%j is sent as %j', (typed, sent) => {
-  expect(withoutSeparators(typed)).toBe(sent);
+  expect(typedPhone(typed)).toBe(sent);
 });
 
 test.each([
