@@ -164,6 +164,26 @@ describe('a visitor of the dashboard', () => {
     await page.locator('main a[href*="/refunds/rfd_"]').first().waitFor();
   });
 
+  test('who stops a page that does not load can press its button again', async () => {
+    const page = await open(site.owner);
+    await page.clock.install();
+    const devtools = await page.context().newCDPSession(page);
+    let unanswered = 1;
+    await page.route('**/profile', (route) => (unanswered-- > 0 ? undefined : route.continue()));
+    const stopLoading = async () => {
+      await page.waitForRequest('**/profile');
+      await devtools.send('Page.stopLoading');
+    };
+    await page.goto(`${site.origin}/account`);
+    const save = page.getByRole('button', { name: 'Save', exact: true });
+    await Promise.all([stopLoading(), save.click()]);
+
+    await page.clock.fastForward('00:20');
+    await save.click();
+
+    await page.getByText('Saved.').waitFor();
+  });
+
   test('sees the buttons above the refunds in one row on a phone', async () => {
     const page = await open(site.owner, { viewport: { width: 390, height: 844 } });
     await page.goto(inSandbox('refunds'));

@@ -1,5 +1,8 @@
 // What pages do better with a script. Each works without it.
 (() => {
+  /** The server answers sooner, unless the network fails. */
+  const answerMs = 15_000;
+
   // A page that answers a form gets its own address. Without it, a browser cannot show such a page again with the back button. On a reload
   // it would ask whether to send the form again. A form that is kept until its sender has signed in is only in the page.
   const { answers } = document.body.dataset;
@@ -36,16 +39,18 @@
     });
   }
 
-  // <form data-confirm="question">: asks before it is sent.
-  // A form is sent once: a second press of its button does nothing.
+  // A second press of the button of a form does nothing while the first one waits for its answer. The server sees to it that a later one
+  // creates nothing twice.
   document.addEventListener('submit', (event) => {
     const form = event.target;
-    const question = form.dataset.confirm;
-    if (form.dataset.sent || (question && !confirm(question))) {
+    if (form.dataset.sent) {
       event.preventDefault();
       return;
     }
-    if (form.method === 'post') form.dataset.sent = 'yes';
+    if (form.method !== 'post') return;
+    form.dataset.sent = 'yes';
+    // A browser does not report that the user has stopped a page that does not load.
+    setTimeout(() => delete form.dataset.sent, answerMs);
   });
   window.addEventListener('pageshow', () => {
     for (const form of document.querySelectorAll('[data-sent]')) delete form.dataset.sent;

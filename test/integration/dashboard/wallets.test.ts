@@ -6,6 +6,8 @@ import {
 } from '../../../src/gen/gatehouse/v1/merchant_wallet_service_pb.js';
 import { MerchantService } from '../../../src/gen/gatehouse/v1/merchant_service_pb.js';
 import { Environment } from '../../../src/gen/gatehouse/v1/order_pb.js';
+import { headingOf } from '../../support/customer.ts';
+import { hiddenField } from '../../support/dashboard-visitor.ts';
 import { sharedClient, sharedStack } from '../../support/shared-stack.ts';
 import { sharedDashboardDesk } from './dashboard-desk.ts';
 
@@ -92,7 +94,9 @@ describe('own accounts', () => {
     const page = `${path}/walleta`;
     const accountOf = async () => (await walletsOf())[0]?.accounts[0];
 
-    expect((await visitor.post(`${page}/accounts`, form)).status).toBe(303);
+    const sent = { ...form, form_id: hiddenField(await visitor.get(page), 'form_id') ?? '' };
+    expect((await visitor.post(`${page}/accounts`, sent)).status).toBe(303);
+    expect(headingOf(await visitor.post(`${page}/accounts`, sent))).toBe('This form was already sent');
 
     const waiting = await visitor.get(page);
     expect(waiting.body).toContain('Being checked');
