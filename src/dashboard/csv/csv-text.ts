@@ -32,7 +32,8 @@ export function csvField(text: string): string {
 /** Text that a spreadsheet may read as a number, date or time. It would drop zeros, and digits after the fifteenth. */
 const isNumeric = (text: string): boolean => /^[\s\d.,:/()%+eE-]*$/.test(text) && /\d/.test(text);
 const isMonth = (text: string): boolean =>
-  /^\s*(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*[-/.\s]*\d+\s*$/i.test(text);
+  /^[\s\d,/.-]*(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*[\s\d,/.-]*$/i.test(text) &&
+  /\d/.test(text);
 const isMarked = (text: string): boolean => text.startsWith("'");
 
 /** As `csvField`, for identifiers such as a phone, which a spreadsheet must not read as numbers. */
