@@ -97,7 +97,7 @@ function layOut(columns: readonly Column[], cells: readonly (readonly string[])[
   const heads = columns.map(({ head }) => head);
   const hasHeads = heads.some((head) => head !== '');
   const { colWidths, fits } = fitColumns(columns, cells, width);
-  if (!fits && hasHeads) return cells.map((row) => listOf(heads, row)).join('\n\n');
+  if (!fits && hasHeads) return cells.map((row) => listOf(heads, row, width)).join('\n\n');
   // Without heads there is no other layout. Long words exceed the width, so that they can still be copied.
   return drawTable(columns, hasHeads ? [heads, ...cells] : cells, colWidths);
 }
@@ -118,19 +118,12 @@ function drawTable(
   return drawn.toString().replace(/ +$/gm, '');
 }
 
-/** A row's values as lines, each after its head. A second line of a value is aligned with the first. */
-function listOf(heads: readonly string[], row: readonly string[]): string {
-  const headWidth = naturalWidth([...heads]);
-  return row
-    .flatMap((value, index) => {
-      if (value === '') return [];
-      return value
-        .split('\n')
-        .map((line, number) =>
-          `${(number === 0 ? (heads[index] ?? '') : '').padEnd(headWidth)}${line}`.trimEnd(),
-        );
-    })
-    .join('\n');
+/** A row's values, each after its head. The lines of a value are aligned, and wrapped between words to fit the width. */
+function listOf(heads: readonly string[], row: readonly string[], width: number): string {
+  const rows = row.flatMap((value, index) => (value === '' ? [] : [[heads[index] ?? '', value]]));
+  const headWidth = naturalWidth(heads);
+  const values = rows.map(([, value = '']) => value);
+  return drawTable([], rows, [headWidth, Math.max(longestWord(values), width - headWidth + gap)]);
 }
 
 /** An advice, with `> ` before each line. A line becomes a sentence, unless it is a command. */

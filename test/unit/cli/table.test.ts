@@ -119,6 +119,14 @@ test('a table is at most as wide as its terminal, and becomes a list of values o
   );
 });
 
+test('a long value of such a list is wrapped between words', () => {
+  const columns = [{ head: 'WALLET' }, { head: 'HEALTH' }];
+
+  expect(table(columns, [['walleta', 'not reported: it has no health check']], 30)).toBe(
+    ['WALLET  walleta', 'HEALTH  not reported: it has', '        no health check'].join('\n'),
+  );
+});
+
 test('characters that are two columns wide count as two', () => {
   const text = table(
     [{ head: 'NAME' }, { head: 'NEXT' }],
