@@ -5,6 +5,7 @@ import { keys as keysInAmharic } from '../language/amharic/keys.ts';
 import { operatorUsers as operatorUsersInAmharic } from '../language/amharic/operator-users.ts';
 import { operator as operatorInAmharic } from '../language/amharic/operator.ts';
 import { paymentLinks as linksInAmharic } from '../language/amharic/payment-links.ts';
+import { refunds as refundsInAmharic } from '../language/amharic/refunds.ts';
 import { settlements as settlementsInAmharic } from '../language/amharic/settlements.ts';
 import { wallets as walletsInAmharic } from '../language/amharic/wallets.ts';
 import { webhooks as webhooksInAmharic } from '../language/amharic/webhooks.ts';
@@ -12,6 +13,7 @@ import { keys } from '../language/english/keys.ts';
 import { operatorUsers } from '../language/english/operator-users.ts';
 import { operator } from '../language/english/operator.ts';
 import { paymentLinks } from '../language/english/payment-links.ts';
+import { refunds } from '../language/english/refunds.ts';
 import { settlements } from '../language/english/settlements.ts';
 import { wallets } from '../language/english/wallets.ts';
 import { webhooks } from '../language/english/webhooks.ts';
@@ -21,12 +23,13 @@ import type { CarriedForm } from '../session/session-data.ts';
 import { signInWords } from './show-sign-in.ts';
 
 const formWords = {
-  en: { keys, operator, operatorUsers, links: paymentLinks, settlements, wallets, webhooks },
+  en: { keys, operator, operatorUsers, links: paymentLinks, refunds, settlements, wallets, webhooks },
   am: {
     keys: keysInAmharic,
     operator: operatorInAmharic,
     operatorUsers: operatorUsersInAmharic,
     links: linksInAmharic,
+    refunds: refundsInAmharic,
     settlements: settlementsInAmharic,
     wallets: walletsInAmharic,
     webhooks: webhooksInAmharic,
@@ -48,7 +51,9 @@ export function carriedFacts(
   return fields
     .filter(([name, value]) => value !== '' && !unseenFields.has(name))
     .map(([name, value]) => [
-      Object.hasOwn(labels, name) ? String(labels[name]) : name.replaceAll('_', ' '),
+      Object.hasOwn(labels, name)
+        ? String(labels[name])
+        : (limitLabel(name, request.language) ?? name.replaceAll('_', ' ')),
       textOf(name, value),
     ]);
 }
@@ -70,6 +75,16 @@ export function fieldLabels(language: Language): Texts {
     refunds: words.keys.refunds.may,
     subject_id: words.operator.merchants.facts.id,
   };
+}
+
+/** The label of a limit of refunds, such as `owner_limit_ETB`; undefined for any other field. */
+function limitLabel(name: string, language: Language): string | undefined {
+  const [, role, currency = ''] = /^(?:(developer|owner)_)?limit_([A-Z]{3})$/.exec(name) ?? [];
+  if (currency === '') return undefined;
+  const { groups, limit } = formWords[language].refunds.approval;
+  const group =
+    role === 'owner' ? groups.owners : role === 'developer' ? groups.developers : groups.everybody;
+  return `${group.title}: ${limit(currency)}`;
 }
 
 /** The text of an option. A value without one, such as an amount, is its own text. */

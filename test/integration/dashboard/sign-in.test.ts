@@ -366,6 +366,7 @@ describe('a form that is sent after the session has ended', () => {
         wallet: 'walleta',
         sandbox: 'walleta_ussd',
         type: 'order.completed',
+        owner_limit_ETB: '100',
         language: 'am',
       },
     });
@@ -386,6 +387,7 @@ describe('a form that is sent after the session has ended', () => {
         'Wallet: Wallet A',
         'Sandbox: Wallet A, USSD',
         'Type: order.completed',
+        'Owners: Approval above, in ETB: 100',
         'Language: አማርኛ',
       ],
       [
@@ -397,6 +399,7 @@ describe('a form that is sent after the session has ended', () => {
         'ዋሌት: ዋሌት ኤ',
         'መሞከሪያ: ዋሌት ኤ፣ USSD',
         'ዓይነት: order.completed',
+        'ለባለቤቶች: ፈቃድ የሚያስፈልገው ከዚህ በላይ ሲሆን፣ በETB: 100',
         'ቋንቋ: አማርኛ',
       ],
     ]);
