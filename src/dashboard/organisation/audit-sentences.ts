@@ -19,7 +19,8 @@ export function auditSentence(
   return words.sentences[action]({
     target: targetId,
     name: text('name'),
-    reason: text('reason'),
+    // The sentence ends with the reason, and has a full stop of its own.
+    reason: text('reason').replace(/[.።\s]+$/u, ''),
     label: text('label'),
     prefix: text('prefix'),
     environment: lookUp(words.environments, text('environment').toUpperCase()),

@@ -45,7 +45,7 @@ describe('a sentence of the audit log', () => {
     [english, 'en', 'A refund of ETB\u00a01,050.50 of the order A-1 was requested: Late.'],
     [amharic, 'am', 'ከትዕዛዙ A-1 ብር\u00a01,050.50 እንዲመለስ ተጠየቀ፦ Late።'],
   ] as const)('writes an amount as the other pages do', (words, language, sentence) => {
-    const details = { amount: '1050.50', currency: 'ETB', order_number: 'A-1', reason: 'Late' };
+    const details = { amount: '1050.50', currency: 'ETB', order_number: 'A-1', reason: 'Late.' };
     expect(auditSentence(entry({ action: 'refund.create', details }), words, language)).toBe(sentence);
   });
 

@@ -119,7 +119,8 @@ export const order: typeof english = {
     delivery: 'መልእክቱን ይመልከቱ',
     apiRequest: 'ጥያቄውን ይመልከቱ',
     apiRequests: 'ጥያቄዎቹን ይመልከቱ',
-    steps: (text, kinds, isTrouble) => `${text} ቴክኒካዊ ደረጃዎች (${kinds})${isTrouble ? '፤ ችግር ያለበት አለ' : ''}`,
+    steps: (text, kinds, isTrouble) =>
+      `${text} ቴክኒካዊ ${text === '1' ? 'ደረጃ' : 'ደረጃዎች'} (${kinds})${isTrouble ? '፤ ችግር ያለበት አለ' : ''}`,
     times: (count, first, last) => `${count} ጊዜ፤ ከ${first} እስከ ${last}`,
     stray: (amount) => `ከዚህ ትዕዛዝ ጋር የማይስማማ ${amount} ገብቷል`,
     strayStates: {
