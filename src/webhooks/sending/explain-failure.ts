@@ -183,7 +183,7 @@ function explainBroken(error: unknown, code: string, { url, status }: FailedAtte
   }
   if (isNotHttp(code))
     return unreadable(
-      `${begun}the response of ${hostAndPort(url)} is not HTTP/1.1${hintAtProtocol(error, url)}`,
+      `${begun}the response of ${hostAndPort(url)} is not HTTP/1.1${hintAtProtocol(error, url) || parserReason(error)}`,
     );
   const unasked = isError(error) ? unaskedStatuses.get(error.message) : undefined;
   if (unasked !== undefined)
@@ -198,7 +198,12 @@ function explainBroken(error: unknown, code: string, { url, status }: FailedAtte
           : `${begun}the trailers after its body are larger than 16 KiB: send fewer or smaller trailers`,
       );
     case 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH':
-      return unreadable(`${begun}the length of its body differs from its Content-Length`);
+      // Before the body, undici gives this code to every error in a header that follows Content-Length.
+      return unreadable(
+        status === 0
+          ? `the response of ${hostAndPort(url)} is not HTTP/1.1: after Content-Length it has an invalid header, a second Content-Length, or Transfer-Encoding`
+          : `${begun}the length of its body differs from its Content-Length`,
+      );
     case 'UND_ERR_SOCKET':
     case 'UND_ERR_CLOSED':
     case 'UND_ERR_DESTROYED':
@@ -235,6 +240,12 @@ function hintAtProtocol(error: unknown, url: URL): string {
   return data.startsWith('\0\0') && data[3] === '\u0004'
     ? ': the server speaks HTTP/2 only, so let it also accept HTTP/1.1'
     : '';
+}
+
+/** The rule of HTTP that the response breaks, in the parser's fixed words, which quote nothing of the response. */
+function parserReason(error: unknown): string {
+  const [, reason] = isError(error) ? (/HTTP\/1\.1 protocol \((.+)\)$/.exec(error.message) ?? []) : [];
+  return reason === undefined ? '' : `: ${reason}`;
 }
 
 const hostAndPort = (url: URL): string =>

@@ -162,7 +162,8 @@ describe('broken answers', () => {
   const manyHeaders = Object.fromEntries(Array.from({ length: 1_000 }, (_, n) => [`x-${n}`, 'a'.repeat(40)]));
   const noAnswer = 'closed the connection without a usable response';
   const broken = 'but the connection was closed before the end of the body';
-  const otherLength = 'the length of its body differs from its Content-Length';
+  const afterLength =
+    'is not HTTP/1.1: after Content-Length it has an invalid header, a second Content-Length, or Transfer-Encoding';
   test.each([
     ['a reset instead of an answer', reset(), 0, noAnswer],
     ['a close instead of an answer', raw(''), 0, noAnswer],
@@ -181,14 +182,22 @@ describe('broken answers', () => {
     ['another protocol', raw('SSH-2.0-OpenSSH_9.2\r\n'), 0, 'is not HTTP'],
     ['zeros', raw(Buffer.alloc(1_000)), 0, 'is not HTTP'],
     ['a status that is not a number', raw('HTTP/1.1 abc OK\r\n\r\n'), 0, 'is not HTTP'],
-    ['a header without a name', raw(`${ok}: x\r\n\r\n`), 0, 'is not HTTP'],
-    ['two lengths', raw(`${ok}content-length: 2\r\ncontent-length: 3\r\n\r\nok`), 0, otherLength],
+    ['a header without a name', raw(`${ok}: x\r\n\r\n`), 0, 'is not HTTP/1.1: Invalid header token'],
+    ['lines without CR', raw('HTTP/1.1 200 OK\n\n'), 0, 'is not HTTP/1.1: Missing expected CR'],
+    ['two lengths', raw(`${ok}content-length: 2\r\ncontent-length: 3\r\n\r\nok`), 0, afterLength],
     [
       'a length and chunks',
       raw(`${ok}content-length: 2\r\ntransfer-encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n`),
       0,
-      '',
+      afterLength,
     ],
+    [
+      'chunks and a length',
+      raw(`${ok}transfer-encoding: chunked\r\ncontent-length: 2\r\n\r\n2\r\nok\r\n0\r\n\r\n`),
+      0,
+      "is not HTTP/1.1: Content-Length can't be present with Transfer-Encoding",
+    ],
+    ['an invalid header after the length', raw(`${ok}content-length: 2\r\nx : y\r\n\r\nok`), 0, afterLength],
     ['a length below zero', raw(`${ok}content-length: -2\r\n\r\nok`), 0, ''],
     ['invalid chunks', raw(`${chunked}nonsense`), 200, 'answered 200 OK, but the response of'],
     ['chunks that stop', raw(`${chunked}5\r\nab`), 200, 'answered 200 OK, but '],

@@ -19,7 +19,11 @@ const explain = (code: string, attempt: Partial<FailedAttempt> = {}) =>
 /** The errors of undici while it reads an answer, and their meanings. */
 const fromUndici: readonly (readonly [code: string, result: string, words: RegExp])[] = [
   ['UND_ERR_HEADERS_OVERFLOW', 'UNREADABLE', /response headers are larger than 16 KiB/],
-  ['UND_ERR_RES_CONTENT_LENGTH_MISMATCH', 'UNREADABLE', /length of its body differs from its Content-Length/],
+  [
+    'UND_ERR_RES_CONTENT_LENGTH_MISMATCH',
+    'UNREADABLE',
+    /not HTTP\/1\.1: after Content-Length it has an invalid header/,
+  ],
   ['HPE_INVALID_CONSTANT', 'UNREADABLE', /is not HTTP\/1\.1/],
   ['UND_ERR_SOCKET', 'CONNECTION_FAILED', /closed the connection without a usable response/],
   ['UND_ERR_CLOSED', 'CONNECTION_FAILED', /closed the connection without a usable response/],
