@@ -62,6 +62,8 @@ export interface CorePaymentsParts
   readonly logger: Logger;
 }
 
+const machineNow = (): Date => new Date();
+
 /** The services of orders and of everything that happens to their money. */
 export function corePayments(parts: CorePaymentsParts): RpcService[] {
   const { database, findMerchant, findOrder, changedOrders, feed, draining, tokens, wallets, now } = parts;
@@ -87,7 +89,7 @@ export function corePayments(parts: CorePaymentsParts): RpcService[] {
       checkoutUrlOf: tokens.urlOf,
       leaseAttempts: createLeaseAttempts(parts),
       findTraces: tracing === undefined ? findNoTraces : createFindTraces(database.pool, logger),
-      recordOutcome: createRecordOutcome(parts),
+      recordOutcome: createRecordOutcome({ ...parts, machineNow }),
       makeAttemptDue,
       gate: parts.gate,
       reader: createPaymentReader(database),
@@ -116,7 +118,7 @@ export function corePayments(parts: CorePaymentsParts): RpcService[] {
       validate: parts.validatePayerPayment,
       report: createReportPayerPayment(parts),
       queue: createPayerPaymentQueue(parts),
-      confirm: createConfirmPayerPayment(parts),
+      confirm: createConfirmPayerPayment({ ...parts, machineNow }),
       reader: createPayerPaymentReader(database),
     }),
   ];

@@ -68,7 +68,8 @@ export interface AttemptUpdates {
 
 /**
  * Decides the effect of a wallet's answer on an order and its attempt. `isTransactionTaken`: whether the wallet's
- * transaction is recorded for another payment already.
+ * transaction is recorded for another payment already. `reachedAt`: the earlier of `now`
+ * and the time of the machine's clock. It decides when an ended attempt is no longer queried, because nothing would find later money.
  *
  * The money pays the order if the order accepts exactly that amount. Otherwise it is stray: WRONG_AMOUNT ends the attempt,
  * LATE changes nothing. A transaction is used once, so the outcome stays unknown if the transaction is taken.
@@ -81,6 +82,7 @@ export function decideOutcome(
   report: OutcomeReport,
   isTransactionTaken: boolean,
   now: Date,
+  reachedAt = now,
 ): Result<DecidedOutcome, 'lease_lost' | 'sent_before'> {
   const { outcome } = report;
   if (work.leaseId !== report.leaseId) return err('lease_lost');
@@ -95,7 +97,7 @@ export function decideOutcome(
   const dueAt =
     attempt.status === 'SUCCEEDED'
       ? null
-      : (earlierDueAt ?? nextQueryAt(orderAfter, { ...work, attempt }, report, now));
+      : (earlierDueAt ?? nextQueryAt(orderAfter, { ...work, attempt }, report, { now, reachedAt }));
   const isDecisive =
     (isInFlight(work.attempt) && !isInFlight(attempt)) ||
     (outcome.type === 'completed' && outcome.providerTransactionId !== (work.providerTransactionId ?? ''));
@@ -196,7 +198,7 @@ function nextQueryAt(
   { expiresAt: sessionEndsAt }: Order,
   { attempt, leases, promptUntil }: AttemptWork,
   { outcome, retryAfterMs }: OutcomeReport,
-  now: Date,
+  { now, reachedAt }: { readonly now: Date; readonly reachedAt: Date },
 ): Date | null {
   const nextQuery = (): Date =>
     nextQueryTime(now, {
@@ -208,7 +210,7 @@ function nextQueryAt(
     });
   if (isInFlight(attempt)) return nextQuery();
   const isUnsettled = outcome.type === 'pending' || outcome.type === 'unknown';
-  return isUnsettled && now.getTime() - attempt.updatedAt.getTime() < queriedAfterEndForMs
+  return isUnsettled && reachedAt.getTime() - attempt.updatedAt.getTime() < queriedAfterEndForMs
     ? nextQuery()
     : null;
 }

@@ -9,6 +9,7 @@ import { CheckoutService } from '../../../src/gen/gatehouse/v1/checkout_service_
 import { CheckSubject, DiagnosticsService } from '../../../src/gen/gatehouse/v1/diagnostics_service_pb.js';
 import { OrderStatus, PaymentAttemptStatus } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import { OrderService } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
+import { PayerPaymentService } from '../../../src/gen/gatehouse/v1/payer_payment_service_pb.js';
 import { PaymentAttemptService } from '../../../src/gen/gatehouse/v1/payment_attempt_service_pb.js';
 import { createGrpcTransport } from '../../../src/contract/grpc-transport.ts';
 import type { GrpcTransport } from '../../../src/platform/rpc/grpc-transport.ts';
@@ -161,6 +162,35 @@ describe.each(clocks)('a core whose clock is %s', (_name, shiftMs) => {
 
     expect(order?.status).toBe(OrderStatus.PENDING);
     expect(late.reason).toBe('ORDER_NOT_PAYABLE');
+  });
+
+  // A query that is given up would be missing later, when the clocks are right again.
+  test('queries an ended attempt for a day, and a payment that a payer started for three, by both clocks', async () => {
+    const { id: merchantId } = await stack.createMerchant();
+    const payment = await desk.startDirect({ merchantId, orderNumber: 'C-1', phone: newPhone() });
+    await desk.settle(payment, outcomes.declined());
+    await desk.query(sql`update core.payment_attempts
+      set due_at = now(), updated_at = now() - interval '24 hours 30 minutes'
+      where id = ${storedId('pat', payment.attemptId)}`);
+    const { leaseId } = await desk.take(payment);
+    const payerPaymentId = await desk.reportFromMenu(merchantId, 'C-2');
+    await desk.query("update core.payer_payments set created_at = now() - interval '3 days 30 minutes'");
+    const [leased] = await desk.leaseFromMenu();
+
+    await clientOf(PaymentAttemptService, 'wallets').recordPaymentOutcome({
+      ...{ merchantId, paymentAttemptId: payment.attemptId, leaseId },
+      outcome: outcomes.unknown('no answer'),
+    });
+    await clientOf(PayerPaymentService, 'wallets').recordPayerPaymentOutcome({
+      ...{ payerPaymentId, leaseId: leased?.leaseId ?? '' },
+      outcome: { case: 'unknown', value: { detail: 'no answer' } },
+    });
+
+    const isQueried = shiftMs < 0;
+    const stored = await desk.query(sql`
+      select due_at is not null as queried from core.payment_attempts where id = ${storedId('pat', payment.attemptId)}
+      union all select due_at is not null from core.payer_payments where id = ${storedId('ppm', payerPaymentId)}`);
+    expect(stored).toEqual([{ queried: isQueried }, { queried: isQueried }]);
   });
 
   // Twenty recent exchanges delay the next query. What is recent is decided by the times in their ids.

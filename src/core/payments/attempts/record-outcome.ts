@@ -1,6 +1,7 @@
 import type { WalletExchange } from '../../../gen/gatehouse/v1/payment_attempt_service_pb.js';
 import { storedId } from '../../../contract/public-id.ts';
 import type { NewId, PublicId } from '../../../contract/public-id.ts';
+import { reachedTime } from '../../../platform/database/retention-start.ts';
 import { eraseAgain } from '../../database/erase-again.sql.ts';
 import { PaymentAttemptRow } from '../../database/order-entities.ts';
 import type { OrderRow } from '../../database/order-entities.ts';
@@ -45,6 +46,8 @@ export interface RecordOutcomeParts {
   readonly changes: Pick<OrderChanges, 'share'>;
   readonly newId: NewId;
   readonly wallets: readonly Wallet[];
+  /** The time of this machine's clock. */
+  readonly machineNow: () => Date;
 }
 
 interface Reported {
@@ -68,7 +71,12 @@ const transactionOf = (report: AttemptReport): ReportedTransaction[] =>
  * Records a wallet's report and its consequences in one transaction. A report is recorded once. A repeat after a lost
  * answer gets the first decision.
  */
-export function createRecordOutcome({ changes, newId, wallets }: RecordOutcomeParts): RecordOutcome {
+export function createRecordOutcome({
+  changes,
+  newId,
+  wallets,
+  machineNow,
+}: RecordOutcomeParts): RecordOutcome {
   return changes.share({
     orders: byAttempt,
     nameOf: keyOf,
@@ -91,7 +99,14 @@ export function createRecordOutcome({ changes, newId, wallets }: RecordOutcomePa
       return { row, isTransactionNew: receipt === null, isTransactionTaken, isPayerPaying };
     },
     decide: (order, { row, isTransactionTaken, isPayerPaying }, now, { call: report }) =>
-      decideOutcome(withPayer(order, isPayerPaying), workOf(row), report, isTransactionTaken, now),
+      decideOutcome(
+        withPayer(order, isPayerPaying),
+        workOf(row),
+        report,
+        isTransactionTaken,
+        now,
+        reachedTime({ now: () => now, machineNow }),
+      ),
     async write(em, decided, { taken, context, order, now: at }): Promise<RecordedOutcome> {
       const { row, isTransactionNew } = context;
       const { outcome, exchanges } = taken.call;

@@ -3,6 +3,7 @@ import type { DueWork } from '../../../contract/due-work.ts';
 import { noMerchantId, publicId, storedId } from '../../../contract/public-id.ts';
 import type { NewId, PublicId } from '../../../contract/public-id.ts';
 import type { WalletExchange } from '../../../gen/gatehouse/v1/payment_attempt_service_pb.js';
+import { reachedTime } from '../../../platform/database/retention-start.ts';
 import type { Database } from '../../database/database.ts';
 import { eraseAgain } from '../../database/erase-again.sql.ts';
 import { PaymentAttemptRow } from '../../database/order-entities.ts';
@@ -65,6 +66,8 @@ export interface ConfirmPayerPaymentParts {
   readonly claims: Pick<ClaimPayments, 'claimFor'>;
   readonly wallets: readonly Wallet[];
   readonly newId: NewId;
+  /** The time of this machine's clock. */
+  readonly machineNow: () => Date;
   /** Called when a reversal became due. */
   readonly onDue: (due: DueWork) => void;
 }
@@ -120,7 +123,7 @@ function recordWithoutOrder(parts: ConfirmPayerPaymentParts, report: Confirmatio
     const at = await readClock(em);
     row.leasedUntil = null;
     if (outcome.type === 'completed') await recordMoneyWithoutOrder(parts, em, row, outcome, at);
-    else recordUnconfirmed(row, outcome, leasedUntil, at);
+    else recordUnconfirmed(parts, row, outcome, leasedUntil, at);
     await keepReported(parts, em, row, report, at);
     return ok({ ...row });
   });
@@ -140,6 +143,7 @@ async function recordMoneyWithoutOrder(
 }
 
 function recordUnconfirmed(
+  { machineNow }: Pick<ConfirmPayerPaymentParts, 'machineNow'>,
   row: PayerPaymentRow,
   outcome: Exclude<ConfirmationOutcome, Completed>,
   leasedUntil: Date,
@@ -152,7 +156,9 @@ function recordUnconfirmed(
   if (outcome.type === 'pending' && outcome.providerReference !== '')
     row.providerReference = outcome.providerReference;
   row.detail = outcome.type === 'unknown' ? outcome.detail : '';
-  if (row.confirmedAt == null && isAbandoned(row.createdAt, at)) endPayerPayment(row, 'ABANDONED', at);
+  // Only a later message about the payment would open it again, so both clocks must have ended its time.
+  const reachedAt = reachedTime({ now: () => at, machineNow });
+  if (row.confirmedAt == null && isAbandoned(row.createdAt, reachedAt)) endPayerPayment(row, 'ABANDONED', at);
   else waitForNext(row, leasedUntil, at);
 }
 
