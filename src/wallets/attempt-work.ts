@@ -25,9 +25,9 @@ import type { WalletWorkParts } from './wallet-work.ts';
 export function attemptWork(parts: WalletWorkParts): LeasedWork<LeasedPaymentAttempt> {
   const { wallet, environment, paymentOptions, payments, logger, newRequestId } = parts;
   const share = createMerchantShare(parts.maxInFlight);
-  const callWallet = (leased: LeasedPaymentAttempt): Promise<Served<Outcome>> => {
-    const now = clockOfLease(leased, parts.now);
-    const options = { signal: workSignal(parts.stop) };
+  const callWallet = (leased: LeasedPaymentAttempt, askedAtMs: number): Promise<Served<Outcome>> => {
+    const now = clockOfLease(leased, askedAtMs, parts.now);
+    const options = { signal: workSignal(parts.stop, askedAtMs) };
     const serveWith = (connector: WalletConnector) =>
       serveAttempt({ ...parts, connector, now }, leased, options);
     if (leased.walletAccountId === '') return serveWith(parts.connector);
@@ -35,7 +35,7 @@ export function attemptWork(parts: WalletWorkParts): LeasedWork<LeasedPaymentAtt
       servedWithoutCall({ case: leased.sentBefore ? 'unknown' : 'notReached', value: { detail } }),
     );
   };
-  const serve = async (leased: LeasedPaymentAttempt): Promise<boolean | undefined> => {
+  const serve = async (leased: LeasedPaymentAttempt, askedAtMs: number): Promise<boolean | undefined> => {
     const startedAt = performance.now();
     activeSpan()?.set({
       'gatehouse.payment_attempt_id': leased.paymentAttempt?.paymentAttemptId,
@@ -43,7 +43,7 @@ export function attemptWork(parts: WalletWorkParts): LeasedWork<LeasedPaymentAtt
       'gatehouse.merchant_id': leased.merchantId,
     });
     const requestId = newRequestId();
-    const served = await callWallet(leased);
+    const served = await callWallet(leased, askedAtMs);
     const paymentAttemptId = leased.paymentAttempt?.paymentAttemptId ?? '';
     const outcome = {
       merchantId: leased.merchantId,
@@ -97,16 +97,20 @@ export function attemptWork(parts: WalletWorkParts): LeasedWork<LeasedPaymentAtt
       order_id: paymentAttempt?.orderId,
     }),
     traceparentOf: ({ traceparent }) => traceparent,
-    serve: (leased) => serve(leased).finally(() => share.giveBack(leased.merchantId)),
+    serve: (leased, askedAtMs) => serve(leased, askedAtMs).finally(() => share.giveBack(leased.merchantId)),
   };
 }
 
 /**
- * A clock that starts at core's time of the lease, because this machine's clock may differ. Without a time of the lease, it starts at this
- * machine's time.
+ * A clock that starts at core's time of the lease, because this machine's clock may differ. Without a time of the lease, it is this
+ * machine's clock. It may be ahead by the time that the lease took, but never behind after a pause of this process.
  */
-function clockOfLease({ leaseTime }: LeasedPaymentAttempt, ownTime: () => Date): () => Date {
-  const startedAt = performance.now();
-  const leasedAt = leaseTime === undefined ? ownTime() : timestampDate(leaseTime);
-  return () => new Date(leasedAt.getTime() + performance.now() - startedAt);
+function clockOfLease(
+  { leaseTime }: LeasedPaymentAttempt,
+  askedAtMs: number,
+  ownTime: () => Date,
+): () => Date {
+  if (leaseTime === undefined) return ownTime;
+  const leasedMs = timestampDate(leaseTime).getTime();
+  return () => new Date(leasedMs + performance.now() - askedAtMs);
 }

@@ -21,8 +21,11 @@ export interface LeasedWork<Item> {
   readonly idsOf: (item: Item) => Readonly<Record<string, string | undefined>>;
   /** The W3C traceparent of an item's trace, if its rows have one. */
   readonly traceparentOf?: (item: Item) => string;
-  /** Executes one item and records its outcome. Returns whether the wallet is healthy; undefined if that is not known. */
-  readonly serve: (item: Item) => Promise<boolean | undefined>;
+  /**
+   * Executes one item and records its outcome. Its lease was requested at `askedAtMs` (performance.now()). Returns whether the wallet is
+   * healthy; undefined if that is not known.
+   */
+  readonly serve: (item: Item, askedAtMs: number) => Promise<boolean | undefined>;
 }
 
 export interface LeaseWorkerOptions {
@@ -50,14 +53,15 @@ export async function runLeaseWorker<Item>(
   stop: AbortSignal,
 ): Promise<void> {
   const { maxInFlight, idleMs, isSignalled, breaker, signal, failures, tracing, logger } = options;
-  const serve = (item: Item): Promise<boolean | undefined> => {
+  const serve = (item: Item, askedAtMs: number): Promise<boolean | undefined> => {
     const span = tracing?.follow(work.name, work.traceparentOf?.(item), { kind: 'consumer' });
-    return span === undefined ? work.serve(item) : untilEnd(span, () => work.serve(item));
+    const served = (): Promise<boolean | undefined> => work.serve(item, askedAtMs);
+    return span === undefined ? served() : untilEnd(span, served);
   };
   const inFlight = new Set<Promise<void>>();
-  const begin = (item: Item): void => {
+  const begin = (item: Item, askedAtMs: number): void => {
     const running = breaker
-      .watch(() => serve(item))
+      .watch(() => serve(item, askedAtMs))
       // An item that was leased but not done is due again when its lease expires.
       .catch((error: unknown) =>
         logger.warn(
@@ -92,8 +96,9 @@ export async function runLeaseWorker<Item>(
     // Work that becomes due during the query to core sends a signal, which must not be missed.
     const ringsBefore = signal.rings();
     const limit = Math.min(room(), 50);
+    const askedAtMs = performance.now();
     const { items, nothingDueForMs = idleMs } = limit > 0 ? await takeWork(limit) : nothing;
-    items.forEach(begin);
+    for (const item of items) begin(item, askedAtMs);
     if (items.length > 0 && room() > 0) continue;
     await signal.wait(isSignalled() ? nothingDueForMs : idleMs, stop, ringsBefore);
   }

@@ -15,6 +15,7 @@ import { payersToken } from './payer-started.ts';
 import type { PayerStartedWallet } from './payer-started.ts';
 import { reportToCore } from './until-core-answers.ts';
 import { countsAgainstWallet, refusesCredentials } from './wallet-calls.ts';
+import { leaseSeconds, workSignal } from './wallet-work.ts';
 
 export interface PayerPaymentWorkParts extends PayerStartedWallet {
   readonly payerPayments: Client<typeof PayerPaymentService>;
@@ -24,10 +25,6 @@ export interface PayerPaymentWorkParts extends PayerStartedWallet {
   /** Aborts the calls to the wallet at shutdown. */
   readonly stop: AbortSignal;
 }
-
-const leaseSeconds = 45n;
-/** The time limit for all calls under one lease, so that no other worker begins meanwhile. */
-const workMs = 40_000;
 
 /** Payments that payers of one wallet started. Each is confirmed by our own query before it counts. */
 export function payerPaymentWork(parts: PayerPaymentWorkParts): LeasedWork<LeasedPayerPayment> {
@@ -39,7 +36,7 @@ export function payerPaymentWork(parts: PayerPaymentWorkParts): LeasedWork<Lease
       return { items: (await payerPayments.leasePayerPayments(request)).payments };
     },
     idsOf: ({ payerPayment }) => ({ payer_payment_id: payerPayment?.payerPaymentId }),
-    async serve({ payerPayment, leaseId, providerReference, callbackNotes }) {
+    async serve({ payerPayment, leaseId, providerReference, callbackNotes }, askedAtMs) {
       const { payerPaymentId = '', providerTransactionId = '' } = payerPayment ?? {};
       const requestId = parts.newRequestId();
       const { result, exchanges } = await connector.confirm(
@@ -50,7 +47,7 @@ export function payerPaymentWork(parts: PayerPaymentWorkParts): LeasedWork<Lease
           callbackToken: tokens.make(payersToken, payerPaymentId),
           callbackNotes,
         },
-        { signal: AbortSignal.any([parts.stop, AbortSignal.timeout(workMs)]) },
+        { signal: workSignal(parts.stop, askedAtMs) },
       );
       const outcome = outcomeOf(result, providerTransactionId);
       const answer = { payerPaymentId, leaseId, outcome, exchanges: exchanges.map(exchangeMessage) };

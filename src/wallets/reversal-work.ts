@@ -95,8 +95,8 @@ export function reversalWork(parts: WalletWorkParts): LeasedWork<LeasedTask> {
   const { wallet, logger, newRequestId } = parts;
   const share = createMerchantShare(parts.maxInFlight);
   const sources = [leaseStrayPayments(parts), leaseRefunds(parts)];
-  const callWallet = (task: ReversalTask): Promise<Served<ReversalReport>> => {
-    const options = { signal: workSignal(parts.stop) };
+  const callWallet = (task: ReversalTask, askedAtMs: number): Promise<Served<ReversalReport>> => {
+    const options = { signal: workSignal(parts.stop, askedAtMs) };
     const serveWith = (connector: WalletConnector) => serveReversal({ ...parts, connector }, task, options);
     if (task.walletAccountId === '') return serveWith(parts.connector);
     const { providerReference, sentBefore } = task;
@@ -104,11 +104,14 @@ export function reversalWork(parts: WalletWorkParts): LeasedWork<LeasedTask> {
       servedWithoutCall({ case: 'pending', value: { providerReference, detail, notSent: !sentBefore } }),
     );
   };
-  const serve = async ({ task, subject, record }: LeasedTask): Promise<boolean | undefined> => {
+  const serve = async (
+    { task, subject, record }: LeasedTask,
+    askedAtMs: number,
+  ): Promise<boolean | undefined> => {
     const ids = { merchant_id: task.merchantId, ...subject };
     activeSpan()?.set(Object.fromEntries(Object.entries(ids).map(([name, id]) => [`gatehouse.${name}`, id])));
     const requestId = newRequestId();
-    const served = await callWallet(task);
+    const served = await callWallet(task, askedAtMs);
     await reportToCore(() => record(served, requestId), parts, { request_id: requestId, wallet, ...ids });
     logger.info({ request_id: requestId, wallet, ...ids, outcome: served.outcome.case }, 'reversal');
     return walletHealthOf(served, task);
@@ -137,7 +140,8 @@ export function reversalWork(parts: WalletWorkParts): LeasedWork<LeasedTask> {
       return { items, nothingDueForMs };
     },
     idsOf: ({ task, subject }) => ({ merchant_id: task.merchantId, ...subject }),
-    serve: (leased) => serve(leased).finally(() => share.giveBack(leased.task.merchantId)),
+    serve: (leased, askedAtMs) =>
+      serve(leased, askedAtMs).finally(() => share.giveBack(leased.task.merchantId)),
   };
 }
 

@@ -39,10 +39,19 @@ export interface WalletWorkParts {
 /** The lease of a worker. If the worker exits, its items wait this long, so their orders are still decided within a minute. */
 export const leaseSeconds = 45n;
 
-/** The time limit for all calls under one lease, so that no other worker begins meanwhile. */
+/** The time limit for all calls under one lease, from the request of the lease. So no other worker begins meanwhile. */
 const workMs = 40_000;
-export const workSignal = (stop: AbortSignal): AbortSignal =>
-  AbortSignal.any([stop, AbortSignal.timeout(workMs)]);
+
+/**
+ * Ends the calls under a lease. The process may have been frozen after core gave the lease, so the time begins with the request of the
+ * lease, at `askedAtMs` of performance.now(). @throws when no time is left; then another process has the work
+ */
+export function workSignal(stop: AbortSignal, askedAtMs: number): AbortSignal {
+  const leftMs = workMs - (performance.now() - askedAtMs);
+  if (leftMs <= 0)
+    throw new Error('the lease came too late, because this process or its connection to core had stopped');
+  return AbortSignal.any([stop, AbortSignal.timeout(Math.ceil(leftMs))]);
+}
 
 /**
  * Whether the wallet is healthy, for its circuit breaker. A failure with a merchant's own account may be the fault of that

@@ -100,10 +100,28 @@ test('the wait that a wallet requests is reported with the outcome of a reversal
   const work = workAt(core);
   const { items } = await work.lease(2);
 
-  await Promise.all(items.map((item) => work.serve(item)));
+  await Promise.all(items.map((item) => work.serve(item, performance.now())));
 
   const waiting = { case: 'pending', value: { retryAfter: { seconds: 90n } } };
   expect(recorded).toMatchObject([waiting, waiting]);
+});
+
+test('a refund whose lease came too late is not sent, because another process may have it', async () => {
+  const core = createRouterTransport(({ service }) => {
+    service(StrayPaymentService, { leaseReversals: () => ({}) });
+    service(RefundService, {
+      leaseRefunds: () => ({ refunds: [{ refund: { refundId: newRandomId('rfd', new Date()) } }] }),
+    });
+  });
+  const work = workAt(core);
+  const { items } = await work.lease(1);
+
+  const [served] = await Promise.allSettled(
+    items.map((item) => work.serve(item, performance.now() - 40_000)),
+  );
+
+  expect(served).toMatchObject({ status: 'rejected', reason: { message: /^the lease came too late/ } });
+  expect(subject.wallet.requestsTo(routes.reverse)).toEqual([]);
 });
 
 // A merchant can create thousands of refunds at once, and the wallet can be slow to answer.
@@ -132,7 +150,7 @@ test('refunds of one merchant leave slots to reversals of other merchants', asyn
 
   const { items } = await work.lease(2);
   const { items: noMore } = await work.lease(1);
-  await Promise.all([...items, ...noMore].map((item) => work.serve(item)));
+  await Promise.all([...items, ...noMore].map((item) => work.serve(item, performance.now())));
   const { items: next } = await work.lease(2);
 
   expect(merchantsOf(items)).toEqual([flooding, other]);
@@ -178,7 +196,7 @@ test.each([
   const work = workAt(core, accounts);
   const { items } = await work.lease(2);
 
-  await Promise.all(items.map((item) => work.serve(item)));
+  await Promise.all(items.map((item) => work.serve(item, performance.now())));
   await accounts.close();
 
   expect(recorded.map(({ outcome }) => outcome)).toMatchObject([{ case: 'pending', value: { notSent } }]);
@@ -215,7 +233,7 @@ test.each<[string, boolean | undefined, RegExp, Behaviour]>([
   const work = refundWork('');
   const { items } = await work.lease(1);
 
-  expect(await Promise.all(items.map((item) => work.serve(item)))).toEqual([expected]);
+  expect(await Promise.all(items.map((item) => work.serve(item, performance.now())))).toEqual([expected]);
 });
 
 // After a restore, the id of a lost account can be given to other values.
@@ -240,7 +258,7 @@ test('an account whose credentials are refused is read again, because it may hav
   const work = refundWork('wac_1', accounts);
   const serve = async () => {
     const { items } = await work.lease(1);
-    return Promise.all(items.map((item) => work.serve(item)));
+    return Promise.all(items.map((item) => work.serve(item, performance.now())));
   };
 
   const health = [await serve(), await serve(), await serve()];

@@ -35,7 +35,7 @@ test('a check goes on after a restart of core, which gives the settings and take
   });
   const { items } = await work.lease(1);
 
-  await Promise.all(items.map((item) => work.serve(item)));
+  await Promise.all(items.map((item) => work.serve(item, performance.now())));
 
   expect(calls).toEqual(['settings', 'settings', 'the account was removed', 'the account was removed']);
 });

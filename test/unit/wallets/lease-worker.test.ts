@@ -129,6 +129,19 @@ test('a wake-up during an answer of core leases newly due work at once', async (
   await waitUntil('core is asked again', () => calls() === 2, 30_000);
 });
 
+test('the time of a lease begins when it is requested', async () => {
+  const answered = Promise.withResolvers<readonly number[]>();
+  const served = Promise.withResolvers<number>();
+  const { lease, calls } = answering((call) => (call === 1 ? answered.promise : []));
+  start({ lease, serve: (_item, askedAtMs) => (served.resolve(askedAtMs), succeed()) });
+  await waitUntil('core is asked', () => calls() === 1);
+
+  const laterMs = performance.now();
+  answered.resolve([1]);
+
+  expect(await served.promise).toBeLessThanOrEqual(laterMs);
+});
+
 describe('when core says how long nothing is due', () => {
   const minuteMs = 60_000;
   const nothing = () => answering(() => []);
