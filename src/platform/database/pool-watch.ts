@@ -46,7 +46,8 @@ export function watchPool(pool: Pool, { logger, nowMs }: PoolWatchOptions): Pool
   const held = new Set<PoolClient>();
   let givenAtMs = nowMs();
   let isTaking = false;
-  let wasServing = true;
+  /** The last connection before an outage that was logged. */
+  let outageSinceMs: number | undefined;
   let lastError: unknown;
   let diskFull: { readonly message: string; readonly atMs: number } | undefined;
   pool.on('connect', ({ connection }) => {
@@ -76,17 +77,23 @@ export function watchPool(pool: Pool, { logger, nowMs }: PoolWatchOptions): Pool
   const isServing = (): boolean => nowMs() - givenAtMs < toleratedSilenceMs;
 
   const logChange = (): void => {
-    if (isServing() === wasServing) return;
-    wasServing = isServing();
-    if (wasServing)
-      logger.info(state(), 'connections to the database are available again; this process is ready');
-    else
+    if (isServing()) {
+      if (outageSinceMs === undefined) return;
+      const duration_ms = Math.round(givenAtMs - outageSinceMs);
+      outageSinceMs = undefined;
+      logger.info(
+        { ...state(), duration_ms },
+        'connections to the database are available again; this process is ready',
+      );
+    } else if (outageSinceMs === undefined) {
+      outageSinceMs = givenAtMs;
       logger.error(
         { ...state(), err: lastError },
         isConnectionRefused(lastError)
           ? connectionRefused
           : 'no connection to the database is available; this process is not ready until there is one',
       );
+    }
   };
   const takeOne = async (): Promise<void> => {
     if (isTaking) return;

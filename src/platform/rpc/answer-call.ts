@@ -17,6 +17,7 @@ export interface AnswerOptions {
   readonly measure: MeasureCall;
   readonly logRefused: LogLimited<RefusedCall>;
   readonly logFailed: LogLimited<RefusedCall>;
+  readonly logOutage: LogLimited<RefusedCall>;
   /** Undefined when tracing is off. */
   readonly tracing?: Tracing | undefined;
 }
@@ -32,17 +33,23 @@ interface RefusedCall {
 export const limitRefusedCalls = (logger: Logger): LogLimited<RefusedCall> =>
   limitLines(({ level, facts }: RefusedCall, count) => logger[level]({ ...facts, count }, 'rpc'));
 
-/** Enough lines to show one merchant's mistakes, and the calls with which an outage began. */
+/** Enough lines to show one merchant's mistakes. */
 const failedLinesPerMinute = 20;
+/** Enough lines to show with which calls an outage began. The metrics count the calls of each method. */
+const outageLinesPerMinute = 2;
 
-/**
- * Logs calls that failed for an expected reason. Unknown callers can cause these through a process, such as with invalid API keys, and an
- * outage of the database fails all calls.
- */
-export const limitFailedCalls = (logger: Logger): LogLimited<RefusedCall> =>
+const limitFailed = (logger: Logger, linesPerMinute: number): LogLimited<RefusedCall> =>
   limitLines(({ level, facts }: RefusedCall, count) => {
     logger[level](count === 1 ? facts : { ...facts, count }, 'rpc');
-  }, failedLinesPerMinute);
+  }, linesPerMinute);
+
+/** Logs calls that failed for an expected reason. Unknown callers can cause these through a process, such as with invalid API keys. */
+export const limitFailedCalls = (logger: Logger): LogLimited<RefusedCall> =>
+  limitFailed(logger, failedLinesPerMinute);
+
+/** Logs calls that failed because something was unavailable, such as the database. An outage fails the calls of all methods. */
+export const limitOutageCalls = (logger: Logger): LogLimited<RefusedCall> =>
+  limitFailed(logger, outageLinesPerMinute);
 
 /**
  * Answers a call, writes its log line, and ensures that every error has a reason. If an item of a batch failed unexpectedly, the line is that
@@ -169,10 +176,8 @@ export function logCall(
   logInSpan(context.values.get(spanKey), () => {
     if (isOverload || caller.role === 'anyone')
       options.logRefused(`${facts.rpc} ${caller.role} ${reason}`, { level: severity, facts });
-    else if (
-      severity === 'warn' ||
-      (error !== undefined && severity === 'info' && !isStreamingMethod(context))
-    )
+    else if (severity === 'warn') options.logOutage(`${caller.role} ${reason}`, { level: severity, facts });
+    else if (error !== undefined && severity === 'info' && !isStreamingMethod(context))
       options.logFailed(`${facts.rpc} ${caller.role} ${reason}`, { level: severity, facts });
     else options.logger[level](facts, 'rpc');
   });

@@ -5,6 +5,7 @@ import {
   answerCall,
   explainFailure,
   limitFailedCalls,
+  limitOutageCalls,
   limitRefusedCalls,
   logCall,
   unlessAborted,
@@ -23,7 +24,7 @@ import type { ServiceTokens } from './service-tokens.ts';
 import { peerCertificateKey, roleOfCertificate } from '../tls/peer-certificate.ts';
 import type { PeerRules } from '../tls/peer-certificate.ts';
 
-export interface GuardOptions extends Omit<AnswerOptions, 'logRefused' | 'logFailed'> {
+export interface GuardOptions extends Omit<AnswerOptions, 'logRefused' | 'logFailed' | 'logOutage'> {
   readonly tokens: ServiceTokens;
   /** Undefined when connections carry no certificates. */
   readonly peers?: PeerRules | undefined;
@@ -32,20 +33,23 @@ export interface GuardOptions extends Omit<AnswerOptions, 'logRefused' | 'logFai
 }
 
 /**
- * Wraps every method of a service with authentication, authorisation, one log line per call, and a reason for every error. Calls
- * that are refused as OVERLOADED share lines, and so do failed calls without a valid token. Of other failures with an expected reason, twenty
- * in a minute have a line, for each method, role and reason.
+ * Wraps every method of a process's services with authentication, authorisation, one log line per call, and a reason for every error. Calls
+ * that are refused as OVERLOADED share lines, and so do failed calls without a valid token. Of calls that fail in an outage, two in a minute
+ * have a line, for each role and reason. Of other failures with an expected reason, twenty have one, for each method, role and reason.
  */
-export function guard({ spec, access }: RpcService, options: GuardOptions): ServiceImplSpec {
+export function createGuard(options: GuardOptions): (service: RpcService) => ServiceImplSpec {
   const guarding = {
     ...options,
     logRefused: limitRefusedCalls(options.logger),
     logFailed: limitFailedCalls(options.logger),
+    logOutage: limitOutageCalls(options.logger),
   };
-  const methods = Object.entries(spec.methods).map(([name, method]) => {
-    return [name, guardMethod(method, access.get(name) ?? [], guarding)] as const;
-  });
-  return { service: spec.service, methods: Object.fromEntries(methods) };
+  return ({ spec, access }) => {
+    const methods = Object.entries(spec.methods).map(([name, method]) => {
+      return [name, guardMethod(method, access.get(name) ?? [], guarding)] as const;
+    });
+    return { service: spec.service, methods: Object.fromEntries(methods) };
+  };
 }
 
 type GuardingOptions = GuardOptions & AnswerOptions;

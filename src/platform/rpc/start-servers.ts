@@ -2,7 +2,7 @@ import { startConnectServer } from './connect-server.ts';
 import type { ConnectServerOptions } from './connect-server.ts';
 import { maxMessageBytes } from './call-limits.ts';
 import { startGrpcServer } from './grpc-server.ts';
-import { guard } from './guard.ts';
+import { createGuard } from './guard.ts';
 import type { GuardOptions } from './guard.ts';
 import { healthService } from './health-service.ts';
 import { createIsKnownCaller, createMaxBytesOfCaller } from './known-caller.ts';
@@ -47,7 +47,7 @@ export async function startRpcServers(options: RpcServersOptions): Promise<RpcSe
   const all = [...services, health, ...reflectionServices(descriptions)];
   const served = {
     host,
-    services: all.map((each) => guard(each, { ...options, peers: tls?.peers })),
+    services: all.map(createGuard({ ...options, peers: tls?.peers })),
     isKnownCaller: createIsKnownCaller(options.tokens, tls?.peers),
     maxBytesOf: createMaxBytesOfCaller(
       options.tokens,

@@ -26,14 +26,18 @@ const closers = closersOfEachTest();
 function beginWatch(watched: pg.Pool) {
   const told: string[] = [];
   const clock = { skippedMs: 0, readings: 0 };
-  const tell = (_state: unknown, message?: string): void => void told.push(message ?? '');
+  const durations: unknown[] = [];
+  const tell = (facts: object, message?: string): void => {
+    told.push(message ?? '');
+    if ('duration_ms' in facts) durations.push(facts.duration_ms);
+  };
   const nowMs = (): number => {
     clock.readings += 1;
     return performance.now() + clock.skippedMs;
   };
   const watch = watchPool(watched, { logger: { info: tell, error: tell }, nowMs });
   closers.push(() => watch.stop());
-  return { watch, told, clock, nowMs };
+  return { watch, told, durations, clock, nowMs };
 }
 
 test('a pool that gives no connection is reported in its state, readiness, metrics, doctor and log, and so is its recovery', async () => {
@@ -47,7 +51,7 @@ test('a pool that gives no connection is reported in its state, readiness, metri
     () => proxy.close(),
     () => pool.end(),
   );
-  const { watch, told, clock, nowMs } = beginWatch(pool);
+  const { watch, told, durations, clock, nowMs } = beginWatch(pool);
   const metrics = createMetrics({ logger: pino({ level: 'silent' }), nowMs });
   addPoolMetrics(metrics, watch);
   const diagnose = () => checkText(checkPool(watch.state()));
@@ -88,6 +92,8 @@ test('a pool that gives no connection is reported in its state, readiness, metri
     'no connection to the database is available; this process is not ready until there is one',
     'connections to the database are available again; this process is ready',
   ]);
+  // The whole outage counts, not only the time after it was noticed.
+  expect(durations).toEqual([expect.closeTo(clock.skippedMs, -5)]);
 });
 
 describe('a pool whose connections PostgreSQL refuses', () => {

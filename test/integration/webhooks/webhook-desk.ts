@@ -11,7 +11,7 @@ import { createLogger } from '../../../src/platform/logger.ts';
 import { newRandomId } from '../../../src/contract/public-id.ts';
 import { startGrpcServer } from '../../../src/platform/rpc/grpc-server.ts';
 import { createGrpcTransport } from '../../../src/contract/grpc-transport.ts';
-import { guard } from '../../../src/platform/rpc/guard.ts';
+import { createGuard } from '../../../src/platform/rpc/guard.ts';
 import { parseServiceTokens } from '../../../src/platform/rpc/service-tokens.ts';
 import { roles } from '../../../src/contract/roles.ts';
 import type { Role } from '../../../src/contract/roles.ts';
@@ -126,8 +126,14 @@ export async function openWebhookDesk(
     roles,
   );
   if (typeof tokens === 'string') throw new Error(tokens);
-  const guards = { tokens, logger, newRequestId: v7, explain: explainDatabaseError, measure: () => {} };
-  const services = [guard(service, guards), guard(endpointService, guards)];
+  const guard = createGuard({
+    tokens,
+    logger,
+    newRequestId: v7,
+    explain: explainDatabaseError,
+    measure: () => {},
+  });
+  const services = [guard(service), guard(endpointService)];
   const grpc = await startGrpcServer({ host: '127.0.0.1', port: 0, services, logger });
   const transports = new Map<Role, ReturnType<typeof createGrpcTransport>>();
   const transportOf = (role: Role) => {
