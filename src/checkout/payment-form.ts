@@ -1,10 +1,11 @@
+import { typedPhone } from '../contract/typed-phone.ts';
 import type { Refusal } from './page-parts.ts';
 import type { CheckoutStage } from './checkout-stage.ts';
 import { messagesIn } from './language/dictionary.ts';
 import { waitText } from '../platform/language/duration-text.ts';
 import type { Language } from '../platform/language/language.ts';
 import type { Notice } from './language/messages.ts';
-import { foreignStart, typedPhone } from './phone-text.ts';
+import { foreignStart } from './phone-text.ts';
 import type { CheckoutFailure, CheckoutFailureKind } from './rpc-failure.ts';
 import { formField } from './submitted-form.ts';
 

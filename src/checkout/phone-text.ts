@@ -1,22 +1,5 @@
+import { typedPhone } from '../contract/typed-phone.ts';
 import type { Wallet } from '../gen/gatehouse/v1/wallet_service_pb.js';
-
-/** The separators that people write between the digits of a phone number. */
-const separators = /[\s\-().\u00a0\u2000-\u2015\u202a-\u202e\u2060-\u2069]/g;
-
-const withoutSeparators = (phone: string): string => phone.replace(separators, '');
-
-/** Digits of Arabic keyboards. The last four bits of each are its value. */
-const arabicDigits = /[\u0660-\u0669\u06f0-\u06f9]/g;
-
-/**
- * A typed or pasted phone number in a form that core accepts: without separators, with the digits 0 to 9, with a plus instead of `00`, and
- * without the zero between the country code of Ethiopia and the number. A text in no known form stays as it is, and core refuses it.
- */
-export const typedPhone = (phone: string): string =>
-  withoutSeparators(phone.normalize('NFKC'))
-    .replace(arabicDigits, (digit) => String(digit.charCodeAt(0) & 0xf))
-    .replace(/^00/, '+')
-    .replace(/^(\+?251)0(?=[79])/, '$1');
 
 /** The groups of an Ethiopian mobile number, in any form that core accepts. */
 const ethiopianMobile = /^(?:\+?251|0)?([79][0-9]{2})([0-9]{2})([0-9]{2})([0-9]{2})$/;
@@ -26,7 +9,7 @@ const ethiopianMobile = /^(?:\+?251|0)?([79][0-9]{2})([0-9]{2})([0-9]{2})([0-9]{
  * are unchanged.
  */
 export function readablePhone(phone: string): string {
-  const [, start, ...groups] = ethiopianMobile.exec(withoutSeparators(phone)) ?? [];
+  const [, start, ...groups] = ethiopianMobile.exec(typedPhone(phone)) ?? [];
   return start === undefined ? phone : [`0${start}`, ...groups].join('\u00a0');
 }
 
@@ -43,7 +26,7 @@ export function maskedPhone(phone: string): string {
 
 /** The number in E.164 form with its plus, for comparing prefixes; '' for a number that is neither Ethiopian nor international. */
 export function internationalPhone(phone: string): string {
-  const digits = withoutSeparators(phone);
+  const digits = typedPhone(phone);
   const [, start, ...groups] = ethiopianMobile.exec(digits) ?? [];
   if (start !== undefined) return `+251${[start, ...groups].join('')}`;
   return digits.startsWith('+') ? digits : '';

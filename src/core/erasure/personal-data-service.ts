@@ -1,3 +1,4 @@
+import { typedPhone } from '../../contract/typed-phone.ts';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { rpcError } from '../../contract/error-reason.ts';
 import { publicId } from '../../contract/public-id.ts';
@@ -67,7 +68,7 @@ export function personalDataService(parts: PersonalDataParts): RpcService {
       async erasePersonalData({ phone, merchantId, validateOnly }, context) {
         const values = valuesOrThrow(
           combine({
-            phone: PhoneNumber.parse(phone, 'phone'),
+            phone: PhoneNumber.parse(typedPhone(phone), 'phone'),
             merchant: parseOptionalId('mer', merchantId, 'merchant_id'),
           }),
         );
@@ -95,7 +96,7 @@ export function personalDataService(parts: PersonalDataParts): RpcService {
       async listErasureRequests({ phone, pageSize, pageToken }) {
         const { asked, limit, beforeId } = valuesOrThrow(
           combine({
-            asked: phone === '' ? ok(undefined) : PhoneNumber.parse(phone, 'phone'),
+            asked: phone === '' ? ok(undefined) : PhoneNumber.parse(typedPhone(phone), 'phone'),
             limit: parsePageSize(pageSize),
             beforeId: parsePageToken(pageToken, 'ers', [phone]),
           }),

@@ -1,6 +1,7 @@
 import { durationFromMs } from '@bufbuild/protobuf/wkt';
 import { Type } from '@sinclair/typebox';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { typedPhone } from '../../contract/typed-phone.ts';
 import { PaymentType } from '../../gen/gatehouse/v1/order_pb.js';
 import { pathIn, pageMerchantOf, scopeOf } from '../access/page-context.ts';
 import { tryCall, callOptions } from '../try-call.ts';
@@ -130,7 +131,7 @@ export function addNewLink(app: FastifyInstance, { clients, sendPage, randomByte
           amount: value.amount,
           currency,
           reason: value.reason,
-          customerPhone: value.customer_phone ?? '',
+          customerPhone: typedPhone(value.customer_phone ?? ''),
           paymentType: PaymentType[value.type],
           sessionLifetime: durationFromMs(Number(value.lifetime) * 1000),
         },

@@ -423,14 +423,16 @@ describe('payment links', () => {
     expect(JSON.parse(state.body)).toEqual({ state: 'PENDING-1', isOver: false });
   });
 
-  test('that are submitted twice are created once', async () => {
-    const twice = { ...fields, order_number: 'L-2' };
+  test('that are submitted twice are created once, with the phone as the API writes it', async () => {
+    const twice = { ...fields, order_number: 'L-2', customer_phone: '0911 22-33-44' };
     const [first, second] = [
       await developer.post(at('links'), twice),
       await developer.post(at('links'), twice),
     ];
 
     expect(second.headers.get('location')).toBe(first.headers.get('location'));
+    const { order } = await orders.getOrder(orderNamed(shop.id, 'L-2'));
+    expect(order?.customerPhone).toBe('0911223344');
   });
 
   test.each([

@@ -1,3 +1,4 @@
+import { typedPhone } from '../../../contract/typed-phone.ts';
 import type { ListOrdersRequest } from '../../../gen/gatehouse/v1/order_service_pb.js';
 import { combine } from '../../domain/combine.ts';
 import { Currency } from '../../domain/currency.ts';
@@ -93,12 +94,9 @@ function parsePrefix(prefix: string): Result<string | undefined, Issue> {
   return ok(prefix);
 }
 
-/** Punctuation in written phone numbers: "+251 (91) 122-33.44". */
-const phonePunctuation = /[\s().\-/]/g;
-
-/** Parses a phone number with punctuation. */
+/** Parses a phone number as people write it. */
 export const readPhone = (text: string, field: string): Result<PhoneNumber, Issue> =>
-  PhoneNumber.parse(text.replace(phonePunctuation, '').replace(/^00/, '+'), field);
+  PhoneNumber.parse(typedPhone(text), field);
 
 function parsePhone(text: string, field: string): Result<string | undefined, Issue> {
   if (text === '') return ok(undefined);

@@ -19,7 +19,7 @@ export declare const file_gatehouse_v1_personal_data_service: GenFile;
  */
 export declare type ErasePersonalDataRequest = Message<"gatehouse.v1.ErasePersonalDataRequest"> & {
   /**
-   * A phone number in the form of the merchant API. Required.
+   * A phone number as people write it, such as 0911 22 33 44. Required.
    *
    * @generated from field: string phone = 1;
    */
