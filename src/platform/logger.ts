@@ -65,6 +65,9 @@ function describeError(error: unknown): unknown {
   const members = Object.entries<unknown>(stdSerializers.err(error as Error)).flatMap(([name, value]) => {
     if (name === 'aggregateErrors' && Array.isArray(value)) return [[name, value.map(describeError)]];
     if (typeof value === 'object' || typeof value === 'function') return [];
+    // Codes of RPCs are numbers, and those of databases and sockets are texts. Many stores of logs refuse a line whose field has
+    // another type than in earlier lines.
+    if (name === 'code' && typeof value === 'number') return [[name, String(value)]];
     if (typeof value !== 'string') return [[name, value]];
     if (name === 'message' && error instanceof Error) return [[name, maskErrorText(messagesOf(error))]];
     return [[name, maskErrorText(name === 'stack' ? shorten(withSourcePositions(value)) : value)]];

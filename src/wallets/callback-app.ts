@@ -267,8 +267,8 @@ function createHasten({
   payerPayments,
   logger,
 }: CallbackAppOptions): Hasten {
-  const logRepeat = limitLines(({ err, about }: { err: unknown; about: string }, callbacks) =>
-    logger.warn({ err, about, callbacks }, 'core did not accept a callback; trying again'),
+  const logRepeat = limitLines(({ err, about }: { err: unknown; about: string }, count) =>
+    logger.warn({ err, about, count }, 'core did not accept a callback; trying again'),
   );
   return async (merchantId, id, hint) => {
     const callback = { merchantId, exchange: exchangeMessage(hint.exchange), callbackNote: hint.note ?? '' };

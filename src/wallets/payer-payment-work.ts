@@ -62,7 +62,7 @@ export function payerPaymentWork(parts: PayerPaymentWorkParts): LeasedWork<Lease
           wallet: name,
           payer_payment_id: payerPaymentId,
           outcome: outcome.case,
-          status: PayerPaymentStatus[recorded.payerPayment?.status ?? 0],
+          payer_payment_status: PayerPaymentStatus[recorded.payerPayment?.status ?? 0],
         },
         'payer-started payment',
       );

@@ -1,3 +1,4 @@
+import { Code, ConnectError } from '@connectrpc/connect';
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { createLogger } from '../../../src/platform/logger.ts';
@@ -166,6 +167,13 @@ describe('an error', () => {
       code: '23505',
       line: 5,
     });
+  });
+
+  test.each([
+    ['an RPC', new ConnectError('busy', Code.Unavailable), '14'],
+    ['a socket', Object.assign(new Error('refused'), { code: 'ECONNREFUSED' }), 'ECONNREFUSED'],
+  ])('has a text as the code of %s, because stores of logs take one type for a field', (_, error, code) => {
+    expect(written(error)).toHaveProperty('code', code);
   });
 
   test.each(['0911223344', '+251911223344', '251911223344', '911223344'])(
