@@ -115,6 +115,7 @@ function addList(app: FastifyInstance, dashboard: Dashboard): void {
     const form = readForm(Settings, request.body, shellWords[request.language].forms);
     if (!form.ok) return showList(dashboard, request, reply.code(400), { form, types });
     const { url, description = '' } = form.value;
+    await useForm(dashboard.clients, request);
     const created = await tryCall(request, (options) =>
       dashboard.clients.webhookEndpoints.createWebhookEndpoint(
         { ...scopeOf(request), url, description, eventTypes: types },

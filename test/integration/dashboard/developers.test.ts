@@ -135,6 +135,7 @@ describe('keys', () => {
     ['keys', { label: 'once' }],
     ['keys/:key/rotate', { overlap: 'hour' }],
     ['webhooks/secrets/rotate', { seen: '', after: 'now' }],
+    ['webhooks/endpoints', { url: 'http://127.0.0.1:9/hook' }],
   ])('of a form to %s that is sent eight times at once, one has its effect', async (path, fields) => {
     const { merchant, visitor, at } = await desk.atNewMerchant();
     await visitor.post(at('keys'), { label: 'first' });
