@@ -1,8 +1,10 @@
 import { timestampMs } from '@bufbuild/protobuf/wkt';
 import type { CallOptions, Client } from '@connectrpc/connect';
 import type { FastifyRequest } from 'fastify';
+import { LRUCache } from 'lru-cache';
 import type { Checkout, CheckoutService } from '../gen/gatehouse/v1/checkout_service_pb.js';
 import type { Order } from '../gen/gatehouse/v1/order_pb.js';
+import { atMost } from '../platform/at-most.ts';
 import { PageProblem } from './page-problem.ts';
 import type { FormFailure } from './payment-form.ts';
 import { logFacts } from './request-log.ts';
@@ -12,6 +14,8 @@ import type { CountUnknownLink } from './unknown-link-limit.ts';
 
 /** The deadline of a call, for which a customer waits. */
 const deadlineMs = 10_000;
+
+const maxKnown = 10_000;
 
 /** At least 256 bits in base64url, and at most the length that the router accepts. Core is not called for other texts. */
 const tokenForm = /^[A-Za-z0-9_-]{43,100}$/;
@@ -24,9 +28,11 @@ export interface CheckoutAccess {
   readonly get: (request: FastifyRequest, browserSecret: string) => Promise<OpenCheckout>;
   /** The same without the merchant's name and contact, payment options and paybills. It costs core a fraction. @throws PageProblem */
   readonly getStatus: (request: FastifyRequest, browserSecret: string) => Promise<OpenCheckout>;
+  /** Asks core about the link of a form, unless core has known it before. @throws PageProblem when there is no checkout, or core cannot answer */
+  readonly requireKnown: (request: FastifyRequest, browserSecret: string) => Promise<void>;
   /**
-   * Calls core. Returns a failure that the form can show. An unknown link, and a core that cannot answer, are thrown. `onUnknownLink` runs before the
-   * problem of an unknown link is thrown. @throws PageProblem
+   * Calls core. Returns a failure that the form can show. An unknown link, and a core that cannot answer, are thrown. `onUnanswered` runs before
+   * that. @throws PageProblem
    */
   readonly change: (
     request: FastifyRequest,
@@ -34,7 +40,7 @@ export interface CheckoutAccess {
       client: Client<typeof CheckoutService>,
       options: CallOptions,
     ) => Promise<{ checkout?: Checkout | undefined }>,
-    onUnknownLink?: () => Promise<void>,
+    onUnanswered?: () => Promise<void>,
   ) => Promise<FormFailure | 'done'>;
 }
 
@@ -50,6 +56,8 @@ export function accessCheckouts(
   countUnknownLink: CountUnknownLink,
   now: () => Date,
 ): CheckoutAccess {
+  /** The tokens that core has known. */
+  const known = new LRUCache<string, true>(atMost(maxKnown));
   const optionsOf = (request: FastifyRequest): CallOptions => ({
     timeoutMs: deadlineMs,
     headers: { 'x-request-id': request.id },
@@ -78,10 +86,9 @@ export function accessCheckouts(
     asked: { readonly browserSecret: string; readonly statusOnly: boolean },
   ): Promise<OpenCheckout> => {
     try {
-      const { checkout } = await client.getCheckout(
-        { token: tokenOf(request), ...asked },
-        optionsOf(request),
-      );
+      const token = tokenOf(request);
+      const { checkout } = await client.getCheckout({ token, ...asked }, optionsOf(request));
+      known.set(token, true);
       const open = openCheckoutOf(checkout, now);
       logCheckout(request, open);
       return open;
@@ -95,7 +102,10 @@ export function accessCheckouts(
     tokenOf,
     get: (request, browserSecret) => read(request, { browserSecret, statusOnly: false }),
     getStatus: (request, browserSecret) => read(request, { browserSecret, statusOnly: true }),
-    change: async (request, call, onUnknownLink) => {
+    requireKnown: async (request, browserSecret) => {
+      if (!known.has(tokenOf(request))) await read(request, { browserSecret, statusOnly: true });
+    },
+    change: async (request, call, onUnanswered) => {
       try {
         const { checkout } = await call(client, optionsOf(request));
         logCheckout(request, openCheckoutOf(checkout, now));
@@ -103,9 +113,10 @@ export function accessCheckouts(
       } catch (thrown) {
         const failure = failureOfRpc(thrown);
         const { kind } = failure;
-        if (kind === 'unknown_link') await onUnknownLink?.();
-        if (kind === 'unavailable' || kind === 'unknown_link')
+        if (kind === 'unavailable' || kind === 'unknown_link') {
+          await onUnanswered?.();
           throw await countProblem(failure, request, thrown);
+        }
         logFacts(request, { reason: failure.reason });
         return { ...failure, kind };
       }

@@ -87,6 +87,8 @@ export function addCheckoutRoutes(app: FastifyInstance, options: CheckoutRouteOp
     logFacts(request, { phone: maskPhone(form.phone) });
     const failure = missingCountryCode(form, (await directory()).wallets);
     if (failure !== undefined) return showCheckout(request, reply, options, { failure, form, browserSecret });
+    // Unknown links have their own limit. Their forms do not count, not even until core answers, because others in the network would wait.
+    await checkouts.requireKnown(request, browserSecret);
     const customerNetwork = networkOf(request.ip);
     const counted = { token, browserSecret, network: customerNetwork };
     const exceeded = await paymentLimit.count({
@@ -102,7 +104,6 @@ export function addCheckoutRoutes(app: FastifyInstance, options: CheckoutRouteOp
       request,
       (client, call) =>
         client.submitCheckoutPayment({ token, browserSecret, customerNetwork, ...form }, call),
-      // Unknown links have their own limit, which leaves the network's other customers alone.
       () => paymentLimit.takeBack(counted),
     );
     if (outcome === 'done') {

@@ -21,7 +21,7 @@ export interface ExceededLimit {
 export interface PaymentLimit {
   /** Counts a form. Gives the limit that it exceeds. */
   readonly count: (form: CountedForm) => Promise<ExceededLimit | undefined>;
-  /** Takes back the count of a form whose link turned out to be unknown. */
+  /** Takes back the count of a form that core could not answer. Otherwise customers who try again in an outage would have to wait after it. */
   readonly takeBack: (form: Omit<CountedForm, 'isPayer'>) => Promise<void>;
 }
 
@@ -38,7 +38,7 @@ const windowSeconds = 10 * 60;
 
 /**
  * The first defence against a person who uses checkout pages to prompt other people's phones. It is cheap and needs no call to
- * core. Core limits the prompts of each phone. The counts are in the memory of this process, so each of several processes
+ * core, if core has known the link before. Core limits the prompts of each phone. The counts are in the memory of this process, so each of several processes
  * behind a balancer has its own limit. 0 sets no limit.
  *
  * The network is counted first, because it bounds how many pages one client can have in memory. A page is counted for each
@@ -52,7 +52,6 @@ export function createPaymentLimit({ perBrowser, perPage, perNetwork }: PaymentL
   const browsers = createLimiter(perBrowser);
   const browserOf = ({ token, browserSecret }: Pick<CountedForm, 'token' | 'browserSecret'>): string =>
     `${token} ${browserSecret}`;
-  // A token with a wrong environment is forged. Core refuses it, and the count of its form is taken back.
   const networkOf = ({ token, network }: Pick<CountedForm, 'token' | 'network'>): string =>
     `${environmentInToken(token)} ${network}`;
   const countAtPage = async (form: CountedForm): Promise<number | undefined> => {
@@ -78,8 +77,8 @@ export function createPaymentLimit({ perBrowser, perPage, perNetwork }: PaymentL
     },
     async takeBack(form) {
       await uncount(networks, networkOf(form));
-      await pages?.delete(form.token);
-      await browsers?.delete(browserOf(form));
+      await uncount(pages, form.token);
+      await uncount(browsers, browserOf(form));
     },
   };
 }
@@ -87,7 +86,7 @@ export function createPaymentLimit({ perBrowser, perPage, perNetwork }: PaymentL
 const createLimiter = (points: number): RateLimiterMemory | undefined =>
   points === 0 ? undefined : new RateLimiterMemory({ points, duration: windowSeconds });
 
-/** Removes one form from a count. A count of 0 is deleted, so that forged links of very many networks do not fill the memory. */
+/** Removes one form from a count. A count of 0 is deleted, so that the forms of an outage do not fill the memory. */
 async function uncount(limiter: RateLimiterMemory | undefined, key: string): Promise<void> {
   const left = await limiter?.reward(key);
   if (left !== undefined && left.consumedPoints <= 0) await limiter?.delete(key);

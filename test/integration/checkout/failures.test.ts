@@ -551,37 +551,50 @@ describe('the limit on payment forms', () => {
     expect([paid.status, next.status]).toEqual([303, 429]);
   });
 
-  test('does not count forms with an unknown link above the limit of a page, for which core is asked who pays', async () => {
+  test('counts no form with an unknown link, not even before core answers', async () => {
     const { promise: answered, resolve: answer } = Promise.withResolvers<undefined>();
     let asked = 0;
-    const refuse = (): never => {
+    const refuseOthers = async (request: { readonly token: string }) => {
+      if (request.token === token) return { checkout: openCheckout() };
+      asked += 1;
+      await answered;
       throw rpcError('CHECKOUT_NOT_FOUND', 'no');
     };
     running = await startCheckoutOverRpc(
-      {
-        checkout: {
-          getCheckout: refuse,
-          submitCheckoutPayment: async (request) => {
-            asked += 1;
-            if (request.token === token) return { checkout: openCheckout() };
-            await answered;
-            return refuse();
-          },
-        },
-      },
-      { paymentLimits: { perBrowser: 0, perPage: 1, perNetwork: 3 } },
+      { checkout: { getCheckout: refuseOthers, submitCheckoutPayment: refuseOthers } },
+      { paymentLimits: { perBrowser: 0, perPage: 1, perNetwork: 1 } },
     );
     const { page } = running;
-    const unknown = page.replace(token, 'u'.repeat(87));
-    const forged = createCustomer();
-    forged.cookies.set('gatehouse_checkout', 'x'.repeat(43));
-
-    const first = forged.post(unknown, payment);
+    const forged = createCustomer().post(page.replace(token, 'u'.repeat(87)), payment);
     await waitUntil('core is asked', () => asked === 1);
-    const others = [await forged.post(unknown, payment), await forged.post(unknown, payment)];
+
     const paid = await createCustomer().post(page, payment);
     answer(undefined);
 
-    expect([...others, await first, paid].map(({ status }) => status)).toEqual([404, 404, 404, 303]);
+    expect([(await forged).status, paid.status]).toEqual([404, 303]);
+  });
+
+  test('counts no form that core could not answer, so that customers can pay when it works again', async () => {
+    let isDown = true;
+    running = await startCheckoutOverRpc(
+      {
+        checkout: {
+          submitCheckoutPayment: () => {
+            if (isDown) throw rpcError('OVERLOADED', 'no');
+            return { checkout: openCheckout() };
+          },
+        },
+      },
+      { paymentLimits: { perBrowser: 1, perPage: 1, perNetwork: 1 } },
+    );
+    const { page } = running;
+    const customer = createCustomer();
+
+    const unanswered = [await customer.post(page, payment), await customer.post(page, payment)];
+    isDown = false;
+    const paid = await customer.post(page, payment);
+    const next = await createCustomer().post(page, payment);
+
+    expect([...unanswered, paid, next].map(({ status }) => status)).toEqual([503, 503, 303, 429]);
   });
 });

@@ -11,7 +11,7 @@ const formOf = (network: string) => ({
   isPayer: () => Promise.resolve(false),
 });
 
-test('forms of unknown links leave nothing in memory, however many networks send them', async () => {
+test('forms that core could not answer leave nothing in memory, however many networks send them', async () => {
   const { count, takeBack } = createPaymentLimit(limits);
   // Each count has a timer that ends it.
   const timers = new Set<number>();
@@ -31,12 +31,12 @@ test('forms of unknown links leave nothing in memory, however many networks send
   }
 });
 
-test('a form of an unknown link takes nothing from the earlier forms of its network', async () => {
+test('a form that core could not answer takes nothing from the earlier forms of its network', async () => {
   const { count, takeBack } = createPaymentLimit({ ...limits, perNetwork: 2 });
-  const forged = { ...formOf('192.0.2.1'), token: 'forged', browserSecret: 'another' };
+  const unanswered = { ...formOf('192.0.2.1'), token: 'another', browserSecret: 'another' };
   expect(await count(formOf('192.0.2.1'))).toBeUndefined();
-  expect(await count(forged)).toBeUndefined();
-  await takeBack(forged);
+  expect(await count(unanswered)).toBeUndefined();
+  await takeBack(unanswered);
 
   expect(await count(formOf('192.0.2.1'))).toBeUndefined();
   expect(await count(formOf('192.0.2.1'))).toEqual({ of: 'network', waitSeconds: 600 });
