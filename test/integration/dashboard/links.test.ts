@@ -41,7 +41,7 @@ describe('an invitation', () => {
     const page = await visitor.get(link);
     const weak = await visitor.post(link, { name: 'Almaz', password: 'password1234' });
     const short = await visitor.post(link, { name: 'Almaz', password: 'short' });
-    const joined = await visitor.post(link, { name: 'Almaz', password: 'four unrelated words here' });
+    const joined = await visitor.post(link, { name: '👟 Almaz', password: 'four unrelated words here' });
     const again = await desk.visitor().get(link);
 
     expect(page.body).toContain('new@shop.example');
@@ -52,7 +52,9 @@ describe('an invitation', () => {
     expect(short.body).toContain('value="Almaz"');
     expect(joined.status).toBe(303);
     expect(visitor.cookies.get('gatehouse_browser')).toMatch(/^[\w-]{43}$/);
-    expect((await visitor.get(`/m/${merchant.id}/sandbox/keys`)).status).toBe(200);
+    const keys = await visitor.get(`/m/${merchant.id}/sandbox/keys`);
+    expect(keys.status).toBe(200);
+    expect(keys.body).toContain('<span class="avatar" aria-hidden="true">👟</span>');
     expect([again.status, headingOf(again)]).toEqual([404, 'This link is no longer valid']);
   });
 
