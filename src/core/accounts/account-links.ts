@@ -9,6 +9,9 @@ import type { LinkKind, UserRow } from '../database/account-entities.ts';
 const tokenBytes = 32;
 const form = /^[A-Za-z0-9_-]{43}$/;
 
+/** A link that was created later than this, by the present time, comes from a clock that was ahead. */
+const clockToleranceMs = 60_000;
+
 const hashOf = (token: string): Buffer => createHash('sha256').update(token).digest();
 
 /** A new link token, and its stored form. */
@@ -17,7 +20,10 @@ export function makeLinkToken(randomBytes: (length: number) => Buffer): { token:
   return { token, hash: hashOf(token) };
 }
 
-/** The link of a token, if it is usable now. @throws NOT_FOUND LINK_NOT_USABLE */
+/**
+ * The link of a token, if it is usable now. A link that was created while the database's clock was ahead is not: it would be valid for longer
+ * than it should. @throws NOT_FOUND LINK_NOT_USABLE
+ */
 export async function requireLink(
   em: EntityManager,
   kind: LinkKind,
@@ -33,6 +39,7 @@ export async function requireLink(
       )
     : null;
   if (link === null || link.expiresAt <= now) throw linkNotUsable();
+  if (link.createdAt.getTime() > now.getTime() + clockToleranceMs) throw linkNotUsable();
   return link;
 }
 

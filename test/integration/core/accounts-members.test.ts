@@ -174,11 +174,16 @@ describe('an invitation', () => {
     expect(usable).toHaveLength(1);
   });
 
-  test('that has expired or does not exist opens nothing', async () => {
+  test.each([
+    ['has expired or does not exist', '-7 days'],
+    // Otherwise it would be valid for a month.
+    ["was created while the database's clock was a month ahead", '30 days'],
+  ])('that %s opens nothing', async (_name, shift) => {
     const email = desk.newEmail();
     const token = await invite(email);
-    await database.query(sql`
-      update core.account_links set expires_at = now() - interval '1 second' where email_key = ${email}`);
+    await database.query(sql`update core.account_links
+      set created_at = created_at + ${shift}::interval, expires_at = expires_at + ${shift}::interval
+      where email_key = ${email}`);
     expect(await refusalOf(accounts.getInvitation({ token }))).toBe('LINK_NOT_USABLE');
     for (const wrong of [token, '', 'x', 'A'.repeat(43), `${'A'.repeat(42)}\0`])
       expect(await refusalOf(accept(wrong))).toBe('LINK_NOT_USABLE');
