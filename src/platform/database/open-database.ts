@@ -159,7 +159,10 @@ export async function openSchema(own: DatabaseSchema, options: DatabaseOptions):
         await askNewConnection(pool, () => Promise.resolve()).catch(() => undefined);
       },
     },
-    migrate: (last) => migrateSchema({ openForMigration, pool, own, logger }, last),
+    migrate: (last) => {
+      const names = own.migrations.map((Migration) => new Migration(orm.driver, orm.config).name);
+      return migrateSchema({ openForMigration, pool, own, names, logger }, last);
+    },
     pendingMigrations: async () => {
       await adoptDatabaseName(orm, pool);
       return (await orm.migrator.getPending()).map(({ name }) => name);
@@ -178,15 +181,17 @@ interface MigrateParts {
   readonly openForMigration: () => Promise<MikroORM>;
   readonly pool: Pool;
   readonly own: DatabaseSchema;
+  readonly names: readonly (string | undefined)[];
   readonly logger: Logger;
 }
 
 async function migrateSchema(
-  { openForMigration, pool, own, logger }: MigrateParts,
+  { openForMigration, pool, own, names, logger }: MigrateParts,
   last: string | undefined,
 ): Promise<void> {
   await requireVersion(pool);
   if (await areSessionsShared(pool)) throw new SettingsError(sharedSessionsRefusal);
+  if (await haveAllRun(pool, own.schema, names)) return;
   const orm = await openForMigration();
   let running: string | undefined;
   orm.migrator.on('migrating', ({ name }) => void (running = name));
@@ -205,6 +210,26 @@ async function migrateSchema(
   } finally {
     await orm.close(true);
   }
+}
+
+/**
+ * Whether all migrations have run. Two statements tell, and the ORM's migrator needs a connection and a slow search of the catalog. A
+ * database that is read-only, such as a standby, is left to the migrator, whose error makes the start wait.
+ */
+async function haveAllRun(
+  pool: Pool,
+  schema: string,
+  names: readonly (string | undefined)[],
+): Promise<boolean> {
+  const table = `${schema}.migrations`;
+  const { rows: found } = await pool.query(
+    "select 1 where to_regclass($1) is not null and current_setting('transaction_read_only') = 'off'",
+    [table],
+  );
+  if (found.length === 0) return false;
+  const { rows } = await pool.query<{ name: string }>(`select name from ${table}`);
+  const executed = new Set<string | undefined>(rows.map(({ name }) => name));
+  return names.every((name) => executed.has(name));
 }
 
 /** Runs the migrations while no other process migrates the schema. */

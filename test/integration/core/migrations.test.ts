@@ -127,6 +127,23 @@ describe('migrating', () => {
     await Promise.all([holder.close(), waiter.close()]);
   });
 
+  test('does not wait for another process that migrates when all migrations have run', async () => {
+    const { logger, log } = keptLog({ level: 'warn' });
+    const own = { schema: 'probe', entities, migrations: [UnlimitedMigration], migrationLock: 3 };
+    const holder = await connectToDatabase(empty.url);
+    await holder.query('select pg_advisory_lock(3)');
+    const options = { url: empty.url, poolSize: 2, applicationName: 'migrated' };
+    const database = await openSchema(own, { ...options, logger });
+    const migrated = database.migrate().then(() => 'migrated');
+
+    const first = await Promise.race([migrated, waitUntil('it waits', () => log.length > 0 && 'waits')]);
+
+    await holder.end();
+    await migrated;
+    await database.close();
+    expect(first).toBe('migrated');
+  });
+
   test('releases its lock and its connection', async () => {
     const database = await open(empty.url);
     await database.migrate();
@@ -181,6 +198,21 @@ test.each([
   const { url, drop } = await createTestDatabase({ migrated: false });
   const database = await open(unanswered ?? new URL('/missing', url).href);
   await expect(migrateWhenReachable(database, keptLog().logger, 1)).rejects.toThrow(action);
+  await database.close();
+  await drop();
+});
+
+test('a start waits for the primary although all migrations have run', async () => {
+  const { url, drop } = await createTestDatabase();
+  await queryOnce(
+    url,
+    "do $$ begin execute format('alter database %I set default_transaction_read_only = on', current_database()); end $$",
+  );
+  const database = await open(url);
+
+  await expect(migrateWhenReachable(database, keptLog().logger, 1)).rejects.toThrow(
+    'PostgreSQL is read-only',
+  );
   await database.close();
   await drop();
 });
