@@ -34,7 +34,7 @@ describe('the one command', () => {
     const uid = isRoot ? nobody.uid : process.getuid?.();
     const dataFolder = await newFolder();
     if (isRoot) await chown(dataFolder, nobody.uid, nobody.gid);
-    const run = start({ dataFolder, bundles: 'its own', spawn: isRoot ? nobody : {} });
+    const run = start({ dataFolder, spawn: isRoot ? nobody : {} });
     await run.ready();
     expect((await post(await run.demo(), '/api/v1/register', anOrder('order-1'))).status).toBe(201);
     const processes = await run.processes();
