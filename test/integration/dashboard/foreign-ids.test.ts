@@ -236,7 +236,7 @@ const shown = ({ status, headers, body }: PageAnswer, given: Ids) => ({
   status,
   location: named(headers.get('location') ?? '', given),
   // Without the form's token and the id of the request.
-  page: named(body, given).replaceAll(/(?<=name="_csrf" value="|Request <code>)[^"<]*/g, ''),
+  page: named(body, given).replaceAll(/(?<=name="(?:_csrf|form_id)" value="|Request <code>)[^"<]*/g, ''),
 });
 
 describe('a page or form', () => {
