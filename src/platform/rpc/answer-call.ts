@@ -176,8 +176,12 @@ export function logCall(
   logInSpan(context.values.get(spanKey), () => {
     if (isOverload || caller.role === 'anyone')
       options.logRefused(`${facts.rpc} ${caller.role} ${reason}`, { level: severity, facts });
-    else if (severity === 'warn') options.logOutage(`${caller.role} ${reason}`, { level: severity, facts });
-    else if (error !== undefined && severity === 'info' && !isStreamingMethod(context))
+    else if (error?.code === Code.Unavailable)
+      options.logOutage(`${caller.role} ${reason}`, { level: severity, facts });
+    else if (
+      severity === 'warn' ||
+      (error !== undefined && severity === 'info' && !isStreamingMethod(context))
+    )
       options.logFailed(`${facts.rpc} ${caller.role} ${reason}`, { level: severity, facts });
     else options.logger[level](facts, 'rpc');
   });
