@@ -18,7 +18,7 @@ import { deleteLeftEntries } from './reconciliation/statement-entries.sql.ts';
 import { countEvents } from './reports/count-events.ts';
 import { keepRequestDays } from './request-log/request-days.ts';
 
-export interface BackgroundWorkParts extends Omit<BalanceParts, 'machineNow'> {
+export interface BackgroundWorkParts extends BalanceParts {
   readonly database: Database;
   readonly clock: DatabaseClock;
   readonly changes: OrderChanges;
@@ -39,10 +39,8 @@ export interface BackgroundWorkParts extends Omit<BalanceParts, 'machineNow'> {
 
 /** Starts the tasks that core runs by itself at intervals. Several cores may run them at the same time. Resolves when `stop` has ended all. */
 export function startBackgroundWork(parts: BackgroundWorkParts, stop: AbortSignal): Promise<unknown> {
-  const { database, clock, changes, logger } = parts;
+  const { database, clock, changes, machineNow, logger } = parts;
   const { pool } = database;
-  const processNow = (): Date => new Date();
-  const scheduling = { ...parts, machineNow: processNow };
   const repeatInTurn = createRepeatInTurn();
   const every = (
     seconds: number,
@@ -52,9 +50,9 @@ export function startBackgroundWork(parts: BackgroundWorkParts, stop: AbortSigna
   return Promise.all([
     // First, because a request of a day without a table is not logged.
     every(600, 'keeping the days of the request log', () =>
-      keepRequestDays({ database, now: clock.now, processNow }),
+      keepRequestDays({ database, now: clock.now, machineNow }),
     ),
-    every(1, 'expiring orders', (stopping) => expireOrders(changes, { ...parts, processNow }, stopping)),
+    every(1, 'expiring orders', (stopping) => expireOrders(changes, parts, stopping)),
     every(2, 'watching for a restore of the database', parts.checkDatabase),
     every(2, 'sealing events', parts.sealEvents),
     every(5, 'erasing personal data', parts.eraseDue),
@@ -69,8 +67,8 @@ export function startBackgroundWork(parts: BackgroundWorkParts, stop: AbortSigna
     every(60, 'recording payee accounts', parts.rememberPayees),
     // Repeatedly: during a restart of several cores, one of the former settings can still add an account with an old key.
     every(60, 'encrypting wallet accounts with the first key', parts.resealAccounts),
-    every(600, 'scheduling reconciliations', () => scheduleReconciliations(scheduling)),
-    every(60, 'keeping balances', () => keepBalances(scheduling)),
+    every(600, 'scheduling reconciliations', () => scheduleReconciliations(parts)),
+    every(60, 'keeping balances', () => keepBalances(parts)),
     every(600, 'deleting statement entries', () => deleteLeftEntries(parts.database.pool)),
     // Last, because it takes long in a large database.
     every(60, 'creating large indexes', createIndexTask(database)),

@@ -20,6 +20,7 @@ export interface CoreErasureParts {
   readonly defaultDays: number;
   readonly newId: NewId;
   readonly now: () => Date;
+  readonly machineNow: () => Date;
   readonly logger: Logger;
 }
 
@@ -30,7 +31,6 @@ export function createCoreErasure({ bus, findMerchant, masterKey, ...parts }: Co
     service: personalDataService({ ...parts, requests, findMerchant }),
     eraseDue: createEraseDue({
       ...parts,
-      machineNow: () => new Date(),
       monotonicMs: () => performance.now(),
       erasureKey: deriveKey(masterKey, 'erasure-seal'),
       forgetPublished: createForgetPublished({ ...parts, bus }),

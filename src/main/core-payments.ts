@@ -57,12 +57,11 @@ export interface CorePaymentsParts
   readonly makeAttemptDue: MakeAttemptDue;
   readonly refundWork: RefundWork;
   readonly validatePayerPayment: ValidatePayerPayment;
+  readonly machineNow: () => Date;
   /** Undefined when tracing is off. */
   readonly tracing: Tracing | undefined;
   readonly logger: Logger;
 }
-
-const machineNow = (): Date => new Date();
 
 /** The services of orders and of everything that happens to their money. */
 export function corePayments(parts: CorePaymentsParts): RpcService[] {
@@ -89,7 +88,7 @@ export function corePayments(parts: CorePaymentsParts): RpcService[] {
       checkoutUrlOf: tokens.urlOf,
       leaseAttempts: createLeaseAttempts(parts),
       findTraces: tracing === undefined ? findNoTraces : createFindTraces(database.pool, logger),
-      recordOutcome: createRecordOutcome({ ...parts, machineNow }),
+      recordOutcome: createRecordOutcome(parts),
       makeAttemptDue,
       gate: parts.gate,
       reader: createPaymentReader(database),
@@ -118,7 +117,7 @@ export function corePayments(parts: CorePaymentsParts): RpcService[] {
       validate: parts.validatePayerPayment,
       report: createReportPayerPayment(parts),
       queue: createPayerPaymentQueue(parts),
-      confirm: createConfirmPayerPayment({ ...parts, machineNow }),
+      confirm: createConfirmPayerPayment(parts),
       reader: createPayerPaymentReader(database),
     }),
   ];

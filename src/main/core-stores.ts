@@ -122,6 +122,7 @@ export function createCoreStores(parts: CoreStoresParts) {
     newId,
     newLeaseId: randomUUID,
     now,
+    machineNow: () => new Date(),
     onDue: announceDue,
   };
   const makeAttemptDue = createMakeAttemptDue(paymentParts);

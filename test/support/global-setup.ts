@@ -26,7 +26,7 @@ import { createMemoryFolder } from './memory-folder.ts';
 async function asAfterTheFirstStart(database: Database): Promise<void> {
   await createIndexTask(database)(new AbortController().signal);
   const now = (): Date => new Date();
-  await keepRequestDays({ database, now, processNow: now });
+  await keepRequestDays({ database, now, machineNow: now });
   await analyzeNewTables(database.pool);
 }
 

@@ -66,10 +66,16 @@ export interface AttemptUpdates {
   readonly detail?: string;
 }
 
+export interface OutcomeTimes {
+  /** The database's time. */
+  readonly now: Date;
+  /** The time that the database's clock and the machine's have both reached. It ends the queries of an ended attempt, which is final. */
+  readonly reachedAt: Date;
+}
+
 /**
  * Decides the effect of a wallet's answer on an order and its attempt. `isTransactionTaken`: whether the wallet's
- * transaction is recorded for another payment already. `reachedAt`: the earlier of `now`
- * and the time of the machine's clock. It decides when an ended attempt is no longer queried, because nothing would find later money.
+ * transaction is recorded for another payment already.
  *
  * The money pays the order if the order accepts exactly that amount. Otherwise it is stray: WRONG_AMOUNT ends the attempt,
  * LATE changes nothing. A transaction is used once, so the outcome stays unknown if the transaction is taken.
@@ -81,9 +87,9 @@ export function decideOutcome(
   work: AttemptWork,
   report: OutcomeReport,
   isTransactionTaken: boolean,
-  now: Date,
-  reachedAt = now,
+  times: OutcomeTimes,
 ): Result<DecidedOutcome, 'lease_lost' | 'sent_before'> {
+  const { now } = times;
   const { outcome } = report;
   if (work.leaseId !== report.leaseId) return err('lease_lost');
   if (work.leasedUntil === null) return ok({ isRepeat: true, changed: undefined });
@@ -97,7 +103,7 @@ export function decideOutcome(
   const dueAt =
     attempt.status === 'SUCCEEDED'
       ? null
-      : (earlierDueAt ?? nextQueryAt(orderAfter, { ...work, attempt }, report, { now, reachedAt }));
+      : (earlierDueAt ?? nextQueryAt(orderAfter, { ...work, attempt }, report, times));
   const isDecisive =
     (isInFlight(work.attempt) && !isInFlight(attempt)) ||
     (outcome.type === 'completed' && outcome.providerTransactionId !== (work.providerTransactionId ?? ''));
@@ -198,7 +204,7 @@ function nextQueryAt(
   { expiresAt: sessionEndsAt }: Order,
   { attempt, leases, promptUntil }: AttemptWork,
   { outcome, retryAfterMs }: OutcomeReport,
-  { now, reachedAt }: { readonly now: Date; readonly reachedAt: Date },
+  { now, reachedAt }: OutcomeTimes,
 ): Date | null {
   const nextQuery = (): Date =>
     nextQueryTime(now, {

@@ -6,8 +6,8 @@ export interface RequestDaysParts {
   readonly database: Pick<Database, 'pool'>;
   /** The database's clock. */
   readonly now: () => Date;
-  /** The clock of this process. */
-  readonly processNow: () => Date;
+  /** The time of this machine's clock. */
+  readonly machineNow: () => Date;
 }
 
 /** The number of whole days for which requests are kept, besides the current day. */
@@ -29,9 +29,9 @@ const nameOf = (day: Date): string => `api_requests_${day.toISOString().slice(0,
  * is ahead for an hour must not delete the log. Safe to run concurrently and repeatedly. A drop waits only briefly for readers of the
  * log, and is retried later.
  */
-export async function keepRequestDays({ database, now, processNow }: RequestDaysParts): Promise<void> {
+export async function keepRequestDays({ database, now, machineNow }: RequestDaysParts): Promise<void> {
   const today = startOfDay(now());
-  const oldest = new Date(Math.min(today, startOfDay(processNow())) - keptDays * dayMs);
+  const oldest = new Date(Math.min(today, startOfDay(machineNow())) - keptDays * dayMs);
   const neededDays = Array.from({ length: 1 + keptDays + daysAhead }, (_, index) => {
     const from = new Date(today + (index - keptDays) * dayMs);
     return { name: nameOf(from), from, to: new Date(from.getTime() + dayMs) };

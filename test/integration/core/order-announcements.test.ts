@@ -74,11 +74,11 @@ const rowOf = ({ id }: OrderInFull) =>
 
 const expire = (
   isOpenFor: (environment: string, merchant: string) => boolean = () => true,
-  processNow = new Date(),
+  machineNow = new Date(),
 ) =>
   expireOrders(
     changes,
-    { gate: { isOpen: () => true, isOpenFor }, claims: noClaims, wallets: [], processNow: () => processNow },
+    { gate: { isOpen: () => true, isOpenFor }, claims: noClaims, wallets: [], machineNow: () => machineNow },
     stop.signal,
   );
 

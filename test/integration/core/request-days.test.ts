@@ -18,19 +18,19 @@ const days = async (): Promise<string[]> => {
 };
 
 test('a day of the request log is dropped only when it has expired by both clocks', async () => {
-  await keepRequestDays({ database: { pool }, now: at(0), processNow: at(0) });
+  await keepRequestDays({ database: { pool }, now: at(0), machineNow: at(0) });
   const first = await days();
   await pool.query(sql`insert into core.api_requests_unkept (merchant_id, environment, hour, count)
     values (${'018f0000-0000-7000-8000-000000000000'}, ${'SANDBOX'}, ${at(0)()}, 1)`);
   expect([first.length, first[0], first.at(-1)]).toEqual([11, '20300113', '20300123']);
 
   // The clock of the database is eleven days ahead.
-  await keepRequestDays({ database: { pool }, now: at(11), processNow: at(0) });
+  await keepRequestDays({ database: { pool }, now: at(11), machineNow: at(0) });
   expect(await days()).toEqual(expect.arrayContaining(first));
   const { rowCount } = await pool.query('select from core.api_requests_unkept');
   expect(rowCount).toBe(1);
 
-  await keepRequestDays({ database: { pool }, now: at(11), processNow: at(11) });
+  await keepRequestDays({ database: { pool }, now: at(11), machineNow: at(11) });
   expect((await days())[0]).toBe('20300124');
   expect((await pool.query('select from core.api_requests_unkept')).rowCount).toBe(0);
 });

@@ -48,7 +48,7 @@ const withoutRestore = {
   gate: { isOpen: () => true, isOpenFor: () => true },
   claims: { find: () => Promise.resolve([]), claimFor: () => Promise.resolve() },
   wallets: [],
-  processNow: () => new Date(),
+  machineNow: () => new Date(),
 };
 
 const scope = { requestId: 'table-growth', signal: stop.signal };

@@ -80,7 +80,10 @@ function live(
   };
   const reportTo = (at: AttemptWork, outcome: WalletOutcome, now: Date): void => {
     const leaseId = at.leaseId ?? 'none';
-    const decided = decideOutcome(order, at, { leaseId, outcome, retryAfterMs: 0 }, false, now);
+    const decided = decideOutcome(order, at, { leaseId, outcome, retryAfterMs: 0 }, false, {
+      now,
+      reachedAt: now,
+    });
     if (!decided.ok || decided.value.isRepeat) return;
     const { changed, stray, attempt, dueAt, maybeSent, updates } = decided.value;
     const providerTransactionId = updates.providerTransactionId ?? at.providerTransactionId;

@@ -105,7 +105,7 @@ function summaryOf(name: string, outcome: WalletOutcome): string {
   const state = states[name];
   if (state === undefined) throw new Error(`there is no state ${name}`);
   const { order, work, now } = situation(state);
-  const decided = decideOutcome(order, work, report(outcome), false, now);
+  const decided = decideOutcome(order, work, report(outcome), false, { now, reachedAt: now });
   if (!decided.ok) return decided.error;
   if (decided.value.isRepeat) return 'repeat';
   const { changed, attempt, stray, dueAt, isDecisive } = decided.value;
@@ -149,11 +149,15 @@ describe("a wallet's answer about an attempt", () => {
     const { order, work, now } = situation({ order: 'PENDING', attempt: 'SENT' });
     const declined = report({ type: 'declined', reason: 'wrong_pin' });
 
-    expect(decideOutcome(order, { ...work, leaseId: 'another' }, declined, false, now)).toEqual({
+    expect(
+      decideOutcome(order, { ...work, leaseId: 'another' }, declined, false, { now, reachedAt: now }),
+    ).toEqual({
       ok: false,
       error: 'lease_lost',
     });
-    expect(decideOutcome(order, { ...work, leasedUntil: null }, declined, false, now)).toEqual({
+    expect(
+      decideOutcome(order, { ...work, leasedUntil: null }, declined, false, { now, reachedAt: now }),
+    ).toEqual({
       ok: true,
       value: { isRepeat: true, changed: undefined },
     });
@@ -165,7 +169,7 @@ describe("a wallet's answer about an attempt", () => {
   ] as const)('%j ends an attempt with an event that says whether it was sent', (outcome, isUnsent) => {
     const { order, work, now } = situation({ order: 'PENDING', attempt: 'SENT', now: expiresAt });
 
-    expect(decideOutcome(order, work, report(outcome), false, now)).toMatchObject({
+    expect(decideOutcome(order, work, report(outcome), false, { now, reachedAt: now })).toMatchObject({
       value: { changed: { events: [{ attempt: { status: 'TIMED_OUT' }, decision: { isUnsent } }] } },
     });
   });
@@ -185,7 +189,7 @@ describe("a wallet's answer about an attempt", () => {
     ['paid by TX-0', completed('100.501'), {}],
   ])('changes what is known about the attempt: %s, %j', (state, outcome, updates) => {
     const { order, work, now } = situation(states[state] ?? { order: 'PENDING', attempt: 'SENT' });
-    const decided = valueOf(decideOutcome(order, work, report(outcome), false, now));
+    const decided = valueOf(decideOutcome(order, work, report(outcome), false, { now, reachedAt: now }));
     expect('updates' in decided && decided.updates).toEqual(updates);
   });
 
@@ -193,13 +197,16 @@ describe("a wallet's answer about an attempt", () => {
     const { order, work, now } = situation({ order: 'PENDING', attempt: 'SENT', work: { maybeSent: true } });
     const notReached = report({ type: 'not_reached', detail: '' });
 
-    expect(decideOutcome(order, work, notReached, false, now)).toEqual({ ok: false, error: 'sent_before' });
+    expect(decideOutcome(order, work, notReached, false, { now, reachedAt: now })).toEqual({
+      ok: false,
+      error: 'sent_before',
+    });
   });
 
   test('leaves the outcome unknown when its transaction is recorded for another payment', () => {
     const { order, work, now } = situation({ order: 'PENDING', attempt: 'SENT' });
 
-    const decided = decideOutcome(order, work, report(completed('100.50')), true, now);
+    const decided = decideOutcome(order, work, report(completed('100.50')), true, { now, reachedAt: now });
 
     expect(decided).toMatchObject({
       ok: true,
@@ -219,7 +226,7 @@ describe("a wallet's answer about an attempt", () => {
       ...{ order: 'COMPLETED', attempt: 'SUCCEEDED', work: { providerTransactionId: 'TX-0' } },
     });
 
-    const decided = decideOutcome(order, work, report(completed('100.50')), true, now);
+    const decided = decideOutcome(order, work, report(completed('100.50')), true, { now, reachedAt: now });
 
     expect(decided).toMatchObject({ ok: true, value: { changed: undefined, stray: undefined } });
   });
@@ -233,7 +240,7 @@ describe("a wallet's answer about an attempt", () => {
       { ...work, dueAt },
       report({ type: 'pending', providerReference: '' }),
       false,
-      now,
+      { now, reachedAt: now },
     );
 
     expect(decided).toMatchObject({ ok: true, value: { dueAt, maybeSent: true } });
@@ -242,14 +249,16 @@ describe("a wallet's answer about an attempt", () => {
   test('causes queries of an ended attempt for a day, and no longer', () => {
     const { order, work } = situation({ order: 'PENDING', attempt: 'DECLINED' });
     const endedAt = work.attempt.updatedAt.getTime();
-    const dueAfter = (ms: number): Date | null | undefined => {
-      const at = new Date(endedAt + ms);
-      const decided = decideOutcome(order, work, report({ type: 'unknown', detail: '' }), false, at);
+    const dueAfter = (ms: number, reachedMs = ms): Date | null | undefined => {
+      const times = { now: new Date(endedAt + ms), reachedAt: new Date(endedAt + reachedMs) };
+      const decided = decideOutcome(order, work, report({ type: 'unknown', detail: '' }), false, times);
       return decided.ok && !decided.value.isRepeat ? decided.value.dueAt : undefined;
     };
 
     expect(dueAfter(86_400_000 - 1)).toBeInstanceOf(Date);
     expect(dueAfter(86_400_000)).toBeNull();
+    // The database's clock alone does not end them.
+    expect(dueAfter(86_400_000, 86_400_000 - 1)).toBeInstanceOf(Date);
   });
 });
 

@@ -99,14 +99,10 @@ export function createRecordOutcome({
       return { row, isTransactionNew: receipt === null, isTransactionTaken, isPayerPaying };
     },
     decide: (order, { row, isTransactionTaken, isPayerPaying }, now, { call: report }) =>
-      decideOutcome(
-        withPayer(order, isPayerPaying),
-        workOf(row),
-        report,
-        isTransactionTaken,
+      decideOutcome(withPayer(order, isPayerPaying), workOf(row), report, isTransactionTaken, {
         now,
-        reachedTime({ now: () => now, machineNow }),
-      ),
+        reachedAt: reachedTime({ now: () => now, machineNow }),
+      }),
     async write(em, decided, { taken, context, order, now: at }): Promise<RecordedOutcome> {
       const { row, isTransactionNew } = context;
       const { outcome, exchanges } = taken.call;

@@ -181,22 +181,22 @@ limit $1`,
   ),
 };
 
-/** Locks orders of these environments whose expiry check is due by the database's clock and at `processNow`, and that are free. */
+/** Locks orders of these environments whose expiry check is due by the database's clock and at `machineNow`, and that are free. */
 export async function lockDueOrders(
   em: EntityManager,
   {
     environments,
     exceptIds,
-    processNow,
+    machineNow,
     limit,
   }: {
     readonly environments: readonly Environment[];
     readonly exceptIds: readonly StoredId<'ord'>[];
-    readonly processNow: Date;
+    readonly machineNow: Date;
     readonly limit: number;
   },
 ): Promise<OrderRow[]> {
-  const values = [limit, environments, exceptIds, processNow];
+  const values = [limit, environments, exceptIds, machineNow];
   const rows = await runInTransaction(em, { ...dueStatement, values });
   return rows.map(({ ordinal: _, ...row }) => em.map(OrderRow, row));
 }

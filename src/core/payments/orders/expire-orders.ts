@@ -26,7 +26,7 @@ export interface ExpireOrdersParts extends LostPaymentParts {
   readonly gate: LostPaymentParts['gate'] & Pick<PaymentGate, 'isOpen'>;
   readonly wallets: readonly Wallet[];
   /** The time of this machine's clock. */
-  readonly processNow: () => Date;
+  readonly machineNow: () => Date;
 }
 
 const environments = ['SANDBOX', 'PRODUCTION'] as const;
@@ -38,7 +38,7 @@ interface DueOrder extends Locked {
 
 async function takeDueOrders(
   em: EntityManager,
-  { wallets, processNow }: Pick<ExpireOrdersParts, 'wallets' | 'processNow'>,
+  { wallets, machineNow }: Pick<ExpireOrdersParts, 'wallets' | 'machineNow'>,
   environments: readonly Environment[],
   exceptIds: readonly StoredId<'ord'>[],
 ): Promise<DueOrder[]> {
@@ -46,7 +46,7 @@ async function takeDueOrders(
     environments,
     exceptIds,
     limit: batchSize,
-    processNow: processNow(),
+    machineNow: machineNow(),
   });
   if (rows.length === 0) return [];
   const takes = await readTakesPayments(em);
