@@ -1,5 +1,6 @@
 import { createRequire, enableCompileCache, flushCompileCache, registerHooks } from 'node:module';
 import { pathToFileURL } from 'node:url';
+import { compareEveryValue } from './compare-every-value.ts';
 import { useGlobals } from './jest-globals.ts';
 import type { Globals } from './jest-globals.ts';
 
@@ -30,7 +31,11 @@ export default function runTestFile(...args: Parameters<Runner>): Promise<unknow
       Reflect.deleteProperty(require.cache, internal);
       return require(internal);
     },
-    setGlobalsForRuntime: (globals: Globals) => useGlobals(globals),
+    setGlobalsForRuntime: (globals: Globals): void => {
+      // Jest keeps the testers of a worker.
+      if (timesRun.size === 0) globals.expect.addEqualityTesters([compareEveryValue]);
+      useGlobals(globals);
+    },
     unstable_shouldLoadAsEsm: () => true,
     unstable_importModule: async (file: string): Promise<void> => {
       const times = timesRun.get(file) ?? 0;
