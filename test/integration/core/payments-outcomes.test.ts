@@ -51,6 +51,22 @@ describe('the wallet’s answer about a direct payment', () => {
     expect((await desk.story(payment)).providerTransactionId).toBe('');
   });
 
+  test('completed by one transaction for several orders at once: it pays one of them', async () => {
+    const payments = await Promise.all(
+      ['O-1', 'O-2', 'O-3', 'O-4'].map((orderNumber) => desk.startDirect({ merchantId, orderNumber })),
+    );
+    const leases = await desk.lease();
+    expect(leases).toHaveLength(payments.length);
+
+    const recorded = await Promise.all(
+      leases.map((lease) => desk.record(lease, outcomes.completed('t-1', '100.5'))),
+    );
+
+    const statuses = recorded.map(({ paymentAttempt }) => paymentAttempt?.status);
+    const { SUCCEEDED, UNKNOWN } = PaymentAttemptStatus;
+    expect(statuses.toSorted()).toEqual([SUCCEEDED, UNKNOWN, UNKNOWN, UNKNOWN].toSorted());
+  });
+
   test('pending: nothing changes, the reference is kept, and the wallet is queried again in 2 s', async () => {
     const payment = await desk.startDirect({ merchantId });
 

@@ -14,7 +14,7 @@ import type { Wallet } from '../../domain/wallet.ts';
 import type { OrderChanges } from '../changes/change-orders.ts';
 import { findStrayPayment, recordStrayPayment } from '../changes/found-stray-payment.ts';
 import { byAttempt } from '../changes/read-order.ts';
-import { belongsTo, findReceipts, useReceipt } from '../changes/wallet-receipts.ts';
+import { belongsTo, findReceipts } from '../changes/wallet-receipts.ts';
 import type { ReportedTransaction } from '../changes/wallet-receipts.ts';
 import { readOpenPayments, withPayer } from '../changes/open-payments.sql.ts';
 import { workOf } from './attempt-work-row.ts';
@@ -84,9 +84,9 @@ export function createRecordOutcome({
     // For all reports at once. Otherwise the ORM would write its changes before the reading for each report.
     load: async (em, reports) => ({
       storedOf: await countExchanges(em, reports.map(keyOf)),
-      receiptOf: await findReceipts(em, reports.flatMap(transactionOf)),
+      receipts: await findReceipts(em, reports.flatMap(transactionOf)),
     }),
-    async read(em, { row: order, call: report, loaded: { receiptOf } }): Promise<Reported> {
+    async read(em, { row: order, call: report, loaded: { receipts } }): Promise<Reported> {
       const { outcome } = report;
       const row = await em.findOneOrFail(PaymentAttemptRow, keyOf(report));
       const isPayerPaying = mayEndUnpaid(outcome, order)
@@ -94,7 +94,7 @@ export function createRecordOutcome({
         : () => false;
       if (outcome.type !== 'completed' || row.leasedUntil == null)
         return { row, isTransactionNew: false, isTransactionTaken: false, isPayerPaying };
-      const receipt = receiptOf(row);
+      const receipt = receipts.of({ ...row, ...outcome });
       const isTransactionTaken = receipt !== null && !belongsTo(receipt, row);
       return { row, isTransactionNew: receipt === null, isTransactionTaken, isPayerPaying };
     },
@@ -114,7 +114,7 @@ export function createRecordOutcome({
       const { changed, stray, attempt, dueAt, maybeSent, updates, isDecisive: areDecisive } = decided;
       const strayPaymentId =
         stray === undefined ? '' : await recordStrayPayment(em, row, stray.kind, stray.money, at);
-      if (outcome.type === 'completed' && isTransactionNew) useReceipt(em, { ...row, ...outcome }, row);
+      if (outcome.type === 'completed' && isTransactionNew) taken.loaded.receipts.use({ ...row, ...outcome });
       const stored = taken.loaded.storedOf(row);
       await keepExchanges(em, row, { exchanges, areDecisive, newId, at, stored });
       Object.assign(row, { ...updates, maybeSent, dueAt, leasedUntil: null });

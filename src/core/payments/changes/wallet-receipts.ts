@@ -54,17 +54,38 @@ join core.wallet_receipts receipt on receipt.environment = a.environment
   and receipt.provider_transaction_id = reported.provider_transaction_id`,
 );
 
+/** A transaction and its attempt. */
+type TransactionOfAttempt = WalletTransaction & Pick<PaymentAttemptRow, 'merchantId' | 'id'>;
+
+/** The uses of transactions that are reported for several attempts, which the same database transaction changes. */
+export interface Receipts {
+  /** The use of the transaction, also if `use` has just recorded it; null while it has neither paid an order nor become stray. */
+  readonly of: (transaction: TransactionOfAttempt) => Receipt | null;
+  /** `useReceipt` for an attempt. */
+  readonly use: (transaction: TransactionOfAttempt) => void;
+}
+
 /** `findReceipt` for the transactions that are reported for several attempts, with one statement. */
 export async function findReceipts(
   em: EntityManager,
   all: readonly ReportedTransaction[],
-): Promise<(attempt: Pick<PaymentAttemptRow, 'id'>) => Receipt | null> {
+): Promise<Receipts> {
   const rows =
     all.length === 0
       ? []
       : await runInTransaction<Receipt & { id: string }>(em, receiptsOfAttempts.with({ reported: all }));
   const byAttempt = new Map(rows.map(({ id, ...receipt }) => [id, receipt]));
-  return ({ id }) => byAttempt.get(id) ?? null;
+  // The ORM does not refuse a second new row with the same key. It would change the first one.
+  const used = new Map<string, Receipt>();
+  const nameOf = (transaction: WalletTransaction): string => JSON.stringify(keyOf(transaction));
+  return {
+    of: (transaction) => byAttempt.get(transaction.id) ?? used.get(nameOf(transaction)) ?? null,
+    use: (transaction) => {
+      const { merchantId, id } = transaction;
+      used.set(nameOf(transaction), { merchantId, paymentAttemptId: id });
+      useReceipt(em, transaction, transaction);
+    },
+  };
 }
 
 /**
