@@ -13,6 +13,7 @@ import type { Result } from '../domain/result.ts';
 import { parseText } from '../domain/text.ts';
 import { parseId, parseOptionalId, valuesOrThrow } from '../rpc/request-fields.ts';
 import { parseKeptSessionHash, parseSessionHash } from './account-fields.ts';
+import { longestSessionMs } from './session-store.ts';
 import type { Session, SessionStore } from './session-store.ts';
 import { userMessage } from './user-message.ts';
 
@@ -108,5 +109,7 @@ function parseEnd(expiresAt: Date | undefined, now: Date): Result<Date, Issue> {
   const field = 'session.expire_time';
   if (expiresAt === undefined) return err({ field, issue: requiredIssue });
   const lifeMs = expiresAt.getTime() - now.getTime();
-  return lifeMs <= maxLifeMs ? ok(expiresAt) : err({ field, issue: 'must be within 30 days' });
+  return lifeMs <= maxLifeMs
+    ? ok(new Date(now.getTime() + Math.min(lifeMs, longestSessionMs)))
+    : err({ field, issue: 'must be within 30 days' });
 }

@@ -37,6 +37,9 @@ export interface SessionStore {
   readonly useForm: (userId: PublicId<'usr'>, form: string) => Promise<boolean>;
 }
 
+/** The longest time from the writing of a session until it expires. */
+export const longestSessionMs = 60 * 60_000;
+
 const formSeconds = 24 * 60 * 60;
 
 // A change of the password ends the user's sessions, as does turning one-time codes on. Such a change and a new session lock the user's

@@ -510,6 +510,24 @@ describe('a session', () => {
     expect(await desk.isOpen(ended)).toBe(false);
   });
 
+  test("ends within an hour after it was written, also if the database's clock was a day ahead", async () => {
+    const written = newHash();
+    const session = {
+      ...sessionOf(userId),
+      expireTime: timestampFromDate(new Date(Date.now() + 86_400_000)),
+    };
+    await desk.sessions.writeSession({ sessionHash: written, session });
+    const { expireTime } = (await read(written)).session ?? {};
+    const misdated = await desk.openSession(userId);
+    await pool.query(sql`
+      update core.dashboard_sessions set expires_at = expires_at + interval '1 day' where hash = ${misdated}`);
+
+    await sweepAccounts(pool, { aborted: false });
+
+    expect(expireTime && timestampMs(expireTime)).toBeLessThan(Date.now() + 3_900_000);
+    expect([await desk.isOpen(written), await desk.isOpen(misdated)]).toEqual([true, false]);
+  });
+
   test('that has ended is not written back by a request in progress, and its data is deleted', async () => {
     const sessionHash = await desk.openSession(userId);
     await desk.sessions.deleteSession({ sessionHash });

@@ -1708,7 +1708,7 @@ export declare type WriteSessionRequest = Message<"gatehouse.v1.WriteSessionRequ
   sessionHash: Uint8Array;
 
   /**
-   * The session to write. It must expire within 30 days.
+   * The session to write. It must expire within 30 days. After an hour, core ends a session that was not written again.
    *
    * @generated from field: gatehouse.v1.Session session = 2;
    */
