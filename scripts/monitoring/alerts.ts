@@ -362,7 +362,8 @@ export const alerts: readonly Alert[] = [
     expr:
       'count by (job) (count by (job, reading) (increase(gatehouse_metrics_readings_failed_total[5m]) > 0 ' +
       'unless on (job, instance) max_over_time(gatehouse_database_pool_silence_seconds[15m]) > 10))',
-    for: '5m',
+    // Longer than the five minutes for which one failure counts, so that a short outage fires nothing.
+    for: '10m',
     severity: 'ticket',
     summary: 'Metrics of {{ $labels.job }} are missing: {{ $value }} of its readings failed.',
   },
