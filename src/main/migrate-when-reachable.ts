@@ -5,6 +5,7 @@ import {
   isConnectionRefused,
   isDatabaseUnavailable,
   isLockTimeout,
+  isSettingRefused,
   whatToDo,
 } from '../platform/database/explain-error.ts';
 import type { Logger } from '../platform/logger.ts';
@@ -29,7 +30,7 @@ export async function migrateWhenReachable(database: Database, logger: Logger, t
           `a migration did not get its lock in ${tries} attempts, and changed nothing: run it again when there are few payments, or end the transaction that holds the lock`,
           { cause: error },
         );
-      const isRefused = isConnectionRefused(error) || isCertificateRefused(error);
+      const isRefused = isConnectionRefused(error) || isCertificateRefused(error) || isSettingRefused(error);
       if (!isDatabaseUnavailable(error)) throw error;
       if (attempt === tries || isRefused) {
         const unanswered = `the database did not answer in ${attempt} attempts; check GATEHOUSE_DATABASE_URL, and whether PostgreSQL runs there`;

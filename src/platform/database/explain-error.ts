@@ -76,6 +76,10 @@ export const isCertificateRefused = (error: unknown): boolean =>
 const isWithoutTls = (error: unknown): boolean =>
   [...causes(error)].some(({ message }) => message === 'The server does not support SSL connections');
 
+/** Whether a pooler refuses a setting that the connections of Gatehouse ask for. These are the words of PgBouncer. */
+export const isSettingRefused = (error: unknown): boolean =>
+  [...causes(error)].some(({ message }) => message.startsWith('unsupported startup parameter'));
+
 /** Whether a statement failed because of the database, not because of the statement. */
 export function isDatabaseUnavailable(error: unknown): boolean {
   if (isConnectionRefused(error) || isCertificateRefused(error) || isWithoutDescriptors(error)) return true;
@@ -146,6 +150,8 @@ export function whatToDo(error: unknown, otherwise: string): string {
     return 'the TLS connection to the database fails; check the certificates of PostgreSQL and of this process';
   if (isWithoutTls(error))
     return "PostgreSQL has TLS off, but the sslmode in GATEHOUSE_DATABASE_URL requires it; turn on PostgreSQL's setting ssl";
+  if (isSettingRefused(error))
+    return 'a pooler refuses settings that Gatehouse needs; connect to PostgreSQL without it, or let it ignore them: docs/scaling.md#connections-to-postgresql';
   if (isWithoutDescriptors(error))
     return 'this process has no free file descriptor for a connection to the database; raise its limit of open files';
   const all = [...causes(error)];

@@ -4,7 +4,9 @@ import type { AddressInfo } from 'node:net';
 import { expect, test } from '@jest/globals';
 import { checkText } from '../../../src/contract/check-text.ts';
 import type { Database } from '../../../src/core/database/database.ts';
+import { migrateWhenReachable } from '../../../src/main/migrate-when-reachable.ts';
 import { startInline } from '../../support/inline-process.ts';
+import { keptLog } from '../../support/kept-log.ts';
 import {
   openCoreDatabase,
   sharedConnection,
@@ -55,6 +57,31 @@ test.each(['core', 'webhooks'])('%s does not start behind a pooler that shares s
     await expect(startInline(name, { ...settings, GATEHOUSE_DATABASE_URL: url })).rejects.toThrow(refusal);
   }),
 );
+
+/** PostgreSQL's message ErrorResponse (54.7), with the words of PgBouncer. */
+function refusedSetting(): Buffer {
+  const fields = 'SFATAL\0C08P01\0Munsupported startup parameter: statement_timeout\0\0';
+  const header = Buffer.from([...Buffer.from('E'), 0, 0, 0, 4 + fields.length]);
+  return Buffer.concat([header, Buffer.from(fields)]);
+}
+
+test('a pooler that refuses settings is named at the first try', async () => {
+  const pooler = createServer((client) => {
+    client.on('error', () => client.destroy());
+    client.once('data', () => client.end(refusedSetting()));
+  });
+  pooler.listen(0, '127.0.0.1');
+  await once(pooler, 'listening');
+  const url = new URL(empty.url);
+  url.host = `127.0.0.1:${(pooler.address() as AddressInfo).port}`;
+  const { logger, log } = keptLog({ level: 'warn' });
+
+  await withDatabase(url.href, (database) =>
+    expect(migrateWhenReachable(database, logger)).rejects.toThrow('let it ignore them'),
+  ).finally(() => pooler.close());
+
+  expect(log).toEqual([]);
+});
 
 test.each(turns)('nothing is migrated through a pooler that gives the session that is %s', (turn) =>
   withPooler(turn, (url) =>

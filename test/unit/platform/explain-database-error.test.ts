@@ -47,6 +47,14 @@ describe('a statement that fails with', () => {
     });
   });
 
+  test('a setting that PgBouncer refuses is to be tried again, after PgBouncer ignores it', () => {
+    const message = 'unsupported startup parameter: statement_timeout';
+    expect(explainDatabaseError(Object.assign(new Error(message), { code: '08P01' }))).toMatchObject({
+      code: Code.Unavailable,
+      rawMessage: expect.stringContaining('let it ignore them: docs/scaling.md'),
+    });
+  });
+
   test.each(['ERR_INVALID_ARG_TYPE', '42601', '23505'])(
     '%s is a mistake in the statement or the code',
     (code) => {
