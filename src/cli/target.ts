@@ -7,6 +7,7 @@ import type { CliSettings } from './settings.ts';
 import { CliError, exitCodes } from './cli-error.ts';
 import { howToStart } from './rpc-failure.ts';
 import type { Server } from './rpc-failure.ts';
+import { parseJson } from '../platform/parse-json.ts';
 
 /** The cores of a command, and the token for them. */
 export interface Target {
@@ -100,14 +101,6 @@ async function readDemoFile(path: string) {
 /** By shape, not by class: under some test runners the errors of node:fs are of another realm than this file's `Error`. */
 const isMissing = (error: unknown): boolean =>
   typeof error === 'object' && error !== null && 'code' in error && error.code === 'ENOENT';
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
 
 /**
  * Finds the cores: those of the flag, otherwise of the settings, otherwise the core that `npm start` runs on this machine.

@@ -18,6 +18,7 @@ import {
 import type { SecretStore } from './deployment/secret-store.ts';
 import { readIfThere, writePrivateFile } from './local/private-file.ts';
 import { exitForSettings } from './read-settings.ts';
+import { parseJson } from '../platform/parse-json.ts';
 
 /** Any user may read them, because the servers run as other users. Only the mount decides which process sees a folder. */
 const fileMode = 0o444;
@@ -32,12 +33,8 @@ const settings = {
 
 /** @throws SettingsError, because new secrets would not match the database */
 function parseStore(text: string, path: string): SecretStore {
-  try {
-    const content: unknown = JSON.parse(text);
-    if (Value.Check(Type.Record(Type.String(), Type.String()), content)) return content;
-  } catch {
-    // The same advice as for JSON of another form.
-  }
+  const content = parseJson(text);
+  if (Value.Check(Type.Record(Type.String(), Type.String()), content)) return content;
   throw new SettingsError(
     `${path} is not a JSON object with only strings as values. Correct it, or restore it from a backup, because no API key works without it`,
   );

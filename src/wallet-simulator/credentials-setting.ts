@@ -2,6 +2,7 @@ import { Value } from '@sinclair/typebox/value';
 import { EnvError, makeExactValidator } from 'envalid';
 import { isProtocol, protocols } from './protocols.ts';
 import type { ProtocolName } from './protocols.ts';
+import { parseJson } from '../platform/parse-json.ts';
 
 /** One wallet of the simulator's setting. */
 export interface WalletSetting {
@@ -41,12 +42,8 @@ export const simulatedWallets = makeExactValidator<readonly WalletSetting[]>((in
 });
 
 function parseObject(text: string): Readonly<Record<string, unknown>> | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isObject(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
+  const value = parseJson(text);
+  return isObject(value) ? value : undefined;
 }
 
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>

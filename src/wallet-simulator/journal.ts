@@ -2,6 +2,7 @@ import { appendFileSync, existsSync, mkdirSync, readFileSync, truncateSync } fro
 import { dirname } from 'node:path';
 import type { Static, TSchema } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
+import { parseJson } from '../platform/parse-json.ts';
 
 /** The state of a wallet that survives a restart. */
 export interface Journal<Entry> {
@@ -75,12 +76,4 @@ function dropUnfinishedLine(path: string): void {
   const bytes = readFileSync(path);
   const length = bytes.lastIndexOf('\n') + 1;
   if (length < bytes.length) truncateSync(path, length);
-}
-
-function parseJson(line: string): unknown {
-  try {
-    return JSON.parse(line);
-  } catch {
-    return undefined;
-  }
 }

@@ -6,6 +6,7 @@ import { Untestable } from './check.ts';
 import type { GatewayProxy, PlacedOrder, Placement } from './gateway-proxy.ts';
 import type { MadeUpOrder } from './made-up-events.ts';
 import { waitFor } from './wait-for.ts';
+import { parseJson } from '../../platform/parse-json.ts';
 
 /** The merchant's shop, as certification sees it: through the proxy, and at the two URLs that the shop offers. */
 export interface MerchantShop {
@@ -134,14 +135,6 @@ const untestable =
   (error: unknown): never => {
     throw new Untestable(`${what} failed: ${messageOf(error)}`);
   };
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
 
 /** The order in the form of its webhooks. `createdAt`: when the webhooks say that it was registered. */
 export function webhookOrder({ orderNumber, fields, isDirect }: PlacedOrder, createdAt: Date): MadeUpOrder {

@@ -9,6 +9,7 @@ import {
 import { Type } from '@sinclair/typebox';
 import type { Static } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
+import { parseJson } from '../../platform/parse-json.ts';
 
 const text = Type.String();
 const count = Type.Integer({ minimum: 0 });
@@ -164,13 +165,5 @@ function verifyWith(publicKey: string, bytes: Buffer, signature: Buffer): boolea
     return key.asymmetricKeyType === 'ed25519' && verify(null, bytes, key, signature);
   } catch {
     return false;
-  }
-}
-
-function parseJson(file: string): unknown {
-  try {
-    return JSON.parse(file);
-  } catch {
-    return undefined;
   }
 }

@@ -3,6 +3,7 @@ import type { StoredId } from '../../contract/public-id.ts';
 import type { EventMessage } from '../../platform/nats/publish-stored.ts';
 import type { StoredMessage } from '../../platform/nats/stored-events.ts';
 import type { Environment } from '../domain/order.ts';
+import { parseJson } from '../../platform/parse-json.ts';
 
 /*
  * The broker's stream also tells which accounts merchants use. So a gateway that was restored from an older backup knows the accounts
@@ -57,12 +58,7 @@ export function accountChangeIn(
 ): AccountChange | 'unreadable' | undefined {
   const text = message.header(header);
   if (text === '') return undefined;
-  let change: unknown;
-  try {
-    change = JSON.parse(Buffer.from(text, 'base64url').toString());
-  } catch {
-    return 'unreadable';
-  }
+  const change = parseJson(Buffer.from(text, 'base64url').toString());
   if (typeof change !== 'object' || change === null || !('lineage' in change)) return 'unreadable';
   return change.lineage === lineage ? (changeOf(change) ?? 'unreadable') : undefined;
 }

@@ -7,6 +7,7 @@ import { numberFormat } from '../../platform/language/formats.ts';
 import type { requests } from '../language/english/requests.ts';
 import type { Moment } from '../moment-text.ts';
 import { endpoints } from './request-filter.ts';
+import { parseJson } from '../../platform/parse-json.ts';
 
 /** The language and time zone of the page. */
 export interface Writing {
@@ -84,10 +85,6 @@ function spreadOut(text: string): string {
 }
 
 function parseObject(text: string): object | undefined {
-  try {
-    const parsed: unknown = JSON.parse(text);
-    return typeof parsed === 'object' && parsed !== null ? parsed : undefined;
-  } catch {
-    return undefined;
-  }
+  const parsed = parseJson(text);
+  return typeof parsed === 'object' && parsed !== null ? parsed : undefined;
 }

@@ -3,6 +3,7 @@ import type { Static } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import { guardedPath } from '../access/guarded-path.ts';
 import type { DashboardUser } from '../access/dashboard-user.ts';
+import { parseJson } from '../../platform/parse-json.ts';
 
 /** A form that is kept while its sender signs in or confirms the identity. */
 const CarriedForm = Type.Object({
@@ -81,11 +82,3 @@ export const isKept = (form: CarriedForm): boolean => Buffer.byteLength(JSON.str
 
 export const writeCarriedForm = (form: CarriedForm): string =>
   Buffer.from(JSON.stringify(form)).toString('base64url');
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}

@@ -4,6 +4,7 @@ import type { Static } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import { readIfThere } from '../local/private-file.ts';
 import { DemoStopped } from './demo-stopped.ts';
+import { parseJson } from '../../platform/parse-json.ts';
 
 /** The part of `demo.json` that the demo needs. */
 const demoFile = Type.Object({
@@ -49,13 +50,5 @@ async function isAnswering(url: string): Promise<boolean> {
     return (await fetch(url, { signal: AbortSignal.timeout(probeTimeoutMs) })).ok;
   } catch {
     return false;
-  }
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
   }
 }

@@ -6,6 +6,7 @@ import { buffer } from 'node:stream/consumers';
 import { Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import { DemoStopped } from './demo-stopped.ts';
+import { parseJson } from '../../platform/parse-json.ts';
 
 /** A webhook that the shop's server received. */
 export interface ShopWebhook {
@@ -81,12 +82,4 @@ function readWebhook(
       signature.length === expected.length && timingSafeEqual(Buffer.from(signature), Buffer.from(expected)),
     body: body.toString(),
   };
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -8,6 +8,7 @@ import { MerchantService } from '../../gen/gatehouse/v1/merchant_service_pb.js';
 import type { CreateMerchantResponse } from '../../gen/gatehouse/v1/merchant_service_pb.js';
 import { Environment } from '../../gen/gatehouse/v1/order_pb.js';
 import { reasonOf } from '../../platform/rpc/rpc-error.ts';
+import { parseJson } from '../../platform/parse-json.ts';
 
 const DemoMerchant = Type.Object({ id: Type.String(), test_key: Type.String(), live_key: Type.String() });
 /** The demo merchant, and its keys. */
@@ -25,12 +26,8 @@ const maxMerchants = 500;
 
 /** Reads the demo merchant of an earlier start from demo.json; undefined when it is absent. */
 export function readDemoMerchant(text: string | undefined): KeptMerchant | undefined {
-  try {
-    const content: unknown = JSON.parse(text ?? '');
-    return Value.Check(Type.Object({ merchant: KeptMerchant }), content) ? content.merchant : undefined;
-  } catch {
-    return undefined;
-  }
+  const content = parseJson(text ?? '');
+  return Value.Check(Type.Object({ merchant: KeptMerchant }), content) ? content.merchant : undefined;
 }
 
 async function orUndefined<T>(code: Code, call: Promise<T>): Promise<T | undefined> {

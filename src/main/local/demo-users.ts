@@ -5,6 +5,7 @@ import { ConnectError, createClient } from '@connectrpc/connect';
 import type { Transport } from '@connectrpc/connect';
 import { AccountService, MemberRole } from '../../gen/gatehouse/v1/account_service_pb.js';
 import { reasonOf } from '../../platform/rpc/rpc-error.ts';
+import { parseJson } from '../../platform/parse-json.ts';
 
 const Login = Type.Object({ email: Type.String(), password: Type.String() });
 const DemoUsers = Type.Object({ owner: Login, operator: Login });
@@ -18,12 +19,8 @@ const names = { owner: 'Demo owner', operator: 'Demo operator' } as const;
 
 /** Reads the users of an earlier start from demo.json; undefined when they are absent. */
 export function readDemoUsers(text: string | undefined): DemoUsers | undefined {
-  try {
-    const content: unknown = JSON.parse(text ?? '');
-    return Value.Check(Type.Object({ users: DemoUsers }), content) ? content.users : undefined;
-  } catch {
-    return undefined;
-  }
+  const content = parseJson(text ?? '');
+  return Value.Check(Type.Object({ users: DemoUsers }), content) ? content.users : undefined;
 }
 
 /**

@@ -3,6 +3,7 @@ import { Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import type { Client } from '@connectrpc/connect';
 import type { AccountService } from '../../gen/gatehouse/v1/account_service_pb.js';
+import { parseJson } from '../../platform/parse-json.ts';
 
 export interface FirstOperatorParts {
   readonly accounts: Pick<Client<typeof AccountService>, 'listUsers' | 'inviteUser'>;
@@ -48,10 +49,5 @@ export async function inviteFirstOperator({
 }
 
 /** Whether an earlier start has invited an operator, and made no demo. */
-function hasInvitation(text: string): boolean {
-  try {
-    return Value.Check(Type.Object({ invitation: Type.String() }), JSON.parse(text));
-  } catch {
-    return false;
-  }
-}
+const hasInvitation = (text: string): boolean =>
+  Value.Check(Type.Object({ invitation: Type.String() }), parseJson(text));

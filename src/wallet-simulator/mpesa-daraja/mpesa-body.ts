@@ -1,16 +1,13 @@
 import { MpesaRefusal, badField } from './mpesa-reply.ts';
+import { parseJson } from '../../platform/parse-json.ts';
 
 /** The body of a request: an object whose fields are texts or numbers. */
 export type MpesaBody = Readonly<Record<string, unknown>>;
 
 /** @throws MpesaRefusal unless the text is a JSON object */
 export function parseBody(text: string): MpesaBody {
-  try {
-    const value: unknown = JSON.parse(text);
-    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return { ...value };
-  } catch {
-    // Refused below.
-  }
+  const value = parseJson(text);
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return { ...value };
   throw new MpesaRefusal(400, '400.002.05', 'Invalid Request Payload');
 }
 

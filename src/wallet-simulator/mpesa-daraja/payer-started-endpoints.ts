@@ -7,6 +7,7 @@ import { badField } from './mpesa-reply.ts';
 import { confirmationMessage } from './mpesa-shop.ts';
 import type { MpesaShop } from './mpesa-shop.ts';
 import { readSpacedTime } from './mpesa-time.ts';
+import { parseJson } from '../../platform/parse-json.ts';
 
 /** Payments that payers start in the menu of their phone, the statement, and the registration of URLs for both. */
 export function addPayerStartedEndpoints(app: FastifyInstance, shop: MpesaShop): void {
@@ -132,10 +133,6 @@ function pulled(shop: MpesaShop, payment: Payment): object {
 }
 
 function resultCodeIn(text: string): string | undefined {
-  try {
-    const answer: unknown = JSON.parse(text);
-    return typeof answer === 'object' && answer !== null ? textOf({ ...answer }, 'ResultCode') : undefined;
-  } catch {
-    return undefined;
-  }
+  const answer = parseJson(text);
+  return typeof answer === 'object' && answer !== null ? textOf({ ...answer }, 'ResultCode') : undefined;
 }

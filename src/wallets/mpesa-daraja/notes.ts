@@ -3,6 +3,7 @@ import type { Static } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import { canonicalDecimal } from '../../contract/decimal-text.ts';
 import { isReceipt, pushCallbackSchema, resultCallbackSchema } from './messages.ts';
+import { parseJson } from '../../platform/parse-json.ts';
 
 const Text = (maxLength = 64) => Type.String({ maxLength });
 const Decimal = Type.String({ pattern: '^[0-9]{1,18}(\\.[0-9]{1,6})?$' });
@@ -121,12 +122,4 @@ function resultNoteOf(message: unknown): Note | undefined {
     ...decimalIn('fee', parameter('DebitPartyCharges').split('|').at(-1) ?? ''),
     ...(status === '' ? {} : { status: status.slice(0, 32) }),
   };
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -1,6 +1,7 @@
 import { Type } from '@sinclair/typebox';
 import type { Static, TSchema } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
+import { parseJson } from '../../platform/parse-json.ts';
 
 const Text = Type.String({ minLength: 1, maxLength: 64 });
 
@@ -76,10 +77,6 @@ export const readReversalReference = (text: string | undefined): ReversalReferen
   readJson(reversalSchema, text);
 
 function readJson<Schema extends TSchema>(schema: Schema, text = ''): Static<Schema> | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return Value.Check(schema, value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
+  const value = parseJson(text);
+  return Value.Check(schema, value) ? value : undefined;
 }

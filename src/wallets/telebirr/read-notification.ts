@@ -2,6 +2,7 @@ import type { KeyObject } from 'node:crypto';
 import { callbackExchange } from '../connector/callback-exchange.ts';
 import type { CallbackHint, CallbackRequest } from '../connector/wallet-connector.ts';
 import { verifyMessage } from './signature.ts';
+import { parseJson } from '../../platform/parse-json.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -51,12 +52,6 @@ function readFields(body: string): Fields | undefined {
 }
 
 function parseObject(text: string): Fields | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null && !Array.isArray(value)
-      ? (value as Fields)
-      : undefined;
-  } catch {
-    return undefined;
-  }
+  const value = parseJson(text);
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Fields) : undefined;
 }

@@ -6,6 +6,7 @@ import { pipeline } from 'node:stream/promises';
 import { Type } from '@sinclair/typebox';
 import type { Static } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
+import { parseJson } from '../../parse-json.ts';
 
 /** How the name of a table's file ends. */
 export const tableFileEnding = '.copy.gz';
@@ -117,12 +118,8 @@ async function readText(folder: string): Promise<string> {
 }
 
 function parseContent(text: string): Readonly<Record<string, unknown>> {
-  try {
-    const content: unknown = JSON.parse(text);
-    if (typeof content === 'object' && content !== null) return { ...content };
-  } catch {
-    // The error below is for both.
-  }
+  const content = parseJson(text);
+  if (typeof content === 'object' && content !== null) return { ...content };
   throw new SnapshotError(`${manifestFile} was changed or damaged: it is not JSON`, copyAgain);
 }
 
