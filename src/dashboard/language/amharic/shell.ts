@@ -63,6 +63,5 @@ export const shell: typeof english = {
     malformed: 'ይህ በምንጠብቀው መልክ አይደለም።',
     emptySpan: 'መጨረሻው ከመጀመሪያው በኋላ መሆን አለበት።',
     optional: '(ግዴታ አይደለም)',
-    showPassword: 'የይለፍ ቃሉን ያሳዩ',
   },
 };

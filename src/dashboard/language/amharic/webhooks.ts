@@ -57,7 +57,6 @@ export const webhooks: typeof english = {
       endpoint: 'የwebhook_url አገልጋይ',
       submit: 'ያሳዩ',
       clear: 'ሁሉንም ያሳዩ',
-      endpointForm: 'እንደ https://shop.example ያለ አድራሻ።',
     },
     states: { pending: 'በመጠባበቅ ላይ', delivered: 'ደርሷል', given_up: 'ተትቷል' },
     test: 'ሙከራ',

@@ -70,6 +70,5 @@ export const shell = {
     malformed: 'This value has the wrong format.',
     emptySpan: 'The end must be later than the beginning.',
     optional: '(optional)',
-    showPassword: 'Show password',
   },
 };

@@ -60,7 +60,6 @@ export const webhooks = {
       endpoint: 'Host of webhook_urls',
       submit: 'Show',
       clear: 'Show all',
-      endpointForm: 'Scheme, host and port, such as https://shop.example.',
     },
     states: { pending: 'Pending', delivered: 'Delivered', given_up: 'Abandoned' },
     test: 'Test',
