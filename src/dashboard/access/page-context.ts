@@ -1,6 +1,7 @@
 import type { WalletDirectory } from '../../contract/wallet-directory.ts';
 import type { FastifyRequest } from 'fastify';
 import { Environment } from '../../gen/gatehouse/v1/order_pb.js';
+import { isAtLeast } from './dashboard-user.ts';
 import type { Role, DashboardUser } from './dashboard-user.ts';
 
 /** The merchant of a page, and its environment if the page has one. */
@@ -45,6 +46,18 @@ export function signedInUserOf({ signedInUser }: FastifyRequest): DashboardUser 
 export function pageMerchantOf({ pageMerchant }: FastifyRequest): PageMerchant {
   if (pageMerchant === null) throw new TypeError('asked for the merchant on a route without one');
   return pageMerchant;
+}
+
+/** Whether the user may make the changes that need the role of a developer. Operators only read. */
+export function mayChange(request: FastifyRequest): boolean {
+  const { role } = pageMerchantOf(request);
+  return role !== 'operator' && isAtLeast(role, 'developer');
+}
+
+/** Whether the user may open the pages for developers. */
+export function mayOpenDeveloperPages(request: FastifyRequest): boolean {
+  const { role } = pageMerchantOf(request);
+  return role === 'operator' || isAtLeast(role, 'developer');
 }
 
 /** The merchant and environment of a route below `/m/:merchantId/:environment`, as fields of a request. */

@@ -2,7 +2,7 @@ import { durationFromMs } from '@bufbuild/protobuf/wkt';
 import { Type } from '@sinclair/typebox';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ApiKeyScope } from '../../gen/gatehouse/v1/api_key_service_pb.js';
-import { pathIn, pageMerchantOf, scopeOf } from '../access/page-context.ts';
+import { mayChange, pageMerchantOf, pathIn, scopeOf } from '../access/page-context.ts';
 import { tryCall, callOptions, loadPanel } from '../try-call.ts';
 import type { Dashboard } from '../dashboard.ts';
 import { emptyForm, readForm } from '../forms/read-form.ts';
@@ -17,7 +17,6 @@ import { notFound } from '../page-problem.ts';
 import { failureOfRpc } from '../rpc-failure.ts';
 import { shellWords } from '../send-page.ts';
 import { flash } from '../session/sign-in-state.ts';
-import { isAtLeast } from '../access/dashboard-user.ts';
 import { keyRows } from './key-list.ts';
 
 const dictionary = { en: english, am: amharic };
@@ -79,7 +78,7 @@ export function addKeys(app: FastifyInstance, dashboard: Dashboard): void {
         keys,
         form,
         path: pathIn(pageMerchant, 'keys'),
-        mayChange: pageMerchant.role !== 'operator' && isAtLeast(pageMerchant.role, 'developer'),
+        mayChange: mayChange(request),
         overlaps: Object.entries(words.rotate.overlaps),
       },
     });

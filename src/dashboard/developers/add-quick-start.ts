@@ -3,8 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import type { WalletDirectory } from '../../contract/wallet-directory.ts';
 import { channelOf, isPaymentOption } from '../../contract/payment-option.ts';
 import type { MerchantWallet } from '../../gen/gatehouse/v1/merchant_wallet_service_pb.js';
-import { pathIn, pageMerchantOf, scopeOf } from '../access/page-context.ts';
-import { isAtLeast } from '../access/dashboard-user.ts';
+import { mayOpenDeveloperPages, pageMerchantOf, pathIn, scopeOf } from '../access/page-context.ts';
 import { loadPanel } from '../try-call.ts';
 import type { Dashboard } from '../dashboard.ts';
 import { quickStart as amharic } from '../language/amharic/quick-start.ts';
@@ -39,7 +38,7 @@ export function addQuickStart(app: FastifyInstance, dashboard: Dashboard): void 
     });
     const payment = examplePayment(wallets.isThere ? wallets.value : [], request.wallets);
     const self = pathIn(pageMerchant, 'quick-start');
-    const mayOpen = pageMerchant.role === 'operator' || isAtLeast(pageMerchant.role, 'developer');
+    const mayOpen = mayOpenDeveloperPages(request);
     return sendPage(request, reply, {
       template: 'developers/quick-start',
       title: words.title,

@@ -2,7 +2,7 @@ import { durationFromMs } from '@bufbuild/protobuf/wkt';
 import { Type } from '@sinclair/typebox';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { isPublicId } from '../../contract/public-id.ts';
-import { pathIn, pageMerchantOf, scopeOf } from '../access/page-context.ts';
+import { mayChange, pageMerchantOf, pathIn, scopeOf } from '../access/page-context.ts';
 import { tryCall, callOptions, loadPanel } from '../try-call.ts';
 import type { Dashboard } from '../dashboard.ts';
 import { emptyForm, fieldsOf, readForm } from '../forms/read-form.ts';
@@ -19,7 +19,7 @@ import { PageProblem, notFound } from '../page-problem.ts';
 import type { RpcFailure } from '../rpc-failure.ts';
 import { shellWords } from '../send-page.ts';
 import { flash } from '../session/sign-in-state.ts';
-import { mayChangeWebhooks, webhookWords } from './add-webhooks.ts';
+import { webhookWords } from './add-webhooks.ts';
 import { eventTypes, isNext, secretRow, seenOf, webhookEndpointRow } from './webhook-endpoint-views.ts';
 import type { EndpointWriting } from './webhook-endpoint-views.ts';
 
@@ -162,7 +162,7 @@ async function showList(
       endpoints,
       form,
       types: typeChoices(types),
-      mayChange: mayChangeWebhooks(request),
+      mayChange: mayChange(request),
     },
   });
 }
@@ -219,7 +219,7 @@ async function showEndpoint(
       path: pathIn(pageMerchantOf(request), 'webhooks'),
       self: pageOf(request),
       endpoint,
-      mayChange: mayChangeWebhooks(request),
+      mayChange: mayChange(request),
     },
   });
 }

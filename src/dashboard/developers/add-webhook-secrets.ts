@@ -1,7 +1,7 @@
 import { durationFromMs } from '@bufbuild/protobuf/wkt';
 import { Type } from '@sinclair/typebox';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { pathIn, pageMerchantOf, scopeOf } from '../access/page-context.ts';
+import { mayChange, pageMerchantOf, pathIn, scopeOf } from '../access/page-context.ts';
 import { callOptions, loadPanel } from '../try-call.ts';
 import type { Dashboard } from '../dashboard.ts';
 import { readForm } from '../forms/read-form.ts';
@@ -13,7 +13,7 @@ import { wordsFor } from '../language/words.ts';
 import { momentOf } from '../moment-text.ts';
 import { shellWords } from '../send-page.ts';
 import { flash } from '../session/sign-in-state.ts';
-import { mayChangeWebhooks, webhookWords } from './add-webhooks.ts';
+import { webhookWords } from './add-webhooks.ts';
 
 const dayMs = 24 * 60 * 60_000;
 /** The choices for when a new secret becomes current. The process `webhooks` accepts 30 days at most. */
@@ -70,7 +70,7 @@ export function addWebhookSecrets(app: FastifyInstance, dashboard: Dashboard): v
         tab: 'secrets',
         secrets,
         choices: Object.entries(words.secrets.rotate.choices),
-        mayChange: mayChangeWebhooks(request),
+        mayChange: mayChange(request),
       },
     });
   };

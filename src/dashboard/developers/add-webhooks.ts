@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { isPublicId } from '../../contract/public-id.ts';
-import { pathIn, pageMerchantOf, scopeOf } from '../access/page-context.ts';
+import { mayChange, pageMerchantOf, pathIn, scopeOf } from '../access/page-context.ts';
 import { tryCall, callOptions, loadPanel } from '../try-call.ts';
 import type { Dashboard } from '../dashboard.ts';
 import { emptyForm, fieldOf, readForm } from '../forms/read-form.ts';
@@ -15,7 +15,6 @@ import { wordsFor } from '../language/words.ts';
 import { notFound } from '../page-problem.ts';
 import { shellWords } from '../send-page.ts';
 import { flash } from '../session/sign-in-state.ts';
-import { isAtLeast } from '../access/dashboard-user.ts';
 import { deliveryExplanation } from './delivery-explanation.ts';
 import { readDeliveryFilter } from './delivery-filter.ts';
 import { deliveryStates, endpointState } from './delivery-words.ts';
@@ -35,11 +34,6 @@ const pageSize = 50;
 const hostsPageSize = 100;
 /** The largest page that `webhooks` lists. */
 const maxPageSize = 500;
-
-export const mayChangeWebhooks = (request: FastifyRequest): boolean => {
-  const { role } = pageMerchantOf(request);
-  return role !== 'operator' && isAtLeast(role, 'developer');
-};
 
 const path = '/m/:merchantId/:environment/webhooks';
 
@@ -124,7 +118,7 @@ async function showWebhooks(
         text: words.deliveries.states[value as keyof typeof deliveryStates],
       })),
       form,
-      mayChange: mayChangeWebhooks(request),
+      mayChange: mayChange(request),
     },
   });
 }
@@ -213,7 +207,7 @@ function addDelivery(app: FastifyInstance, dashboard: Dashboard): void {
       loadPanel(request, async (options) =>
         deliveryExplanation(await webhooks.explainDelivery(deliveryKeyOf(request), options), writing, {
           path: listPath(request),
-          mayChange: mayChangeWebhooks(request),
+          mayChange: mayChange(request),
         }),
       ),
     ]);
@@ -230,7 +224,7 @@ function addDelivery(app: FastifyInstance, dashboard: Dashboard): void {
         id: deliveryKeyOf(request).deliveryId,
         story,
         reason,
-        mayChange: mayChangeWebhooks(request),
+        mayChange: mayChange(request),
       },
     });
   });

@@ -1,4 +1,5 @@
 import { isPublicId } from '../../contract/public-id.ts';
+import { pageQuery, textIn } from '../page-query.ts';
 import { deliveryStates } from './delivery-words.ts';
 import type { DeliveryState } from '../../gen/gatehouse/v1/webhook_service_pb.js';
 
@@ -36,10 +37,7 @@ const isHttp = (text: string): boolean => /^https?:/i.test(text) && URL.canParse
 const orderNumberForm = /^[!-~]{0,64}$/;
 
 export function readDeliveryFilter(query: unknown): DeliveryFilter {
-  const given = (name: string): string => {
-    const value: unknown = (query as Readonly<Record<string, unknown>>)[name];
-    return typeof value === 'string' ? value.trim().slice(0, 2048) : '';
-  };
+  const given = (name: string): string => textIn(query, name);
   const state = isState(given('state')) ? given('state') : '';
   const orderNumber = given('order_number');
   const endpoint = endpointOf(given('endpoint'));
@@ -62,16 +60,7 @@ export function readDeliveryFilter(query: unknown): DeliveryFilter {
       webhookEndpointId,
       pageToken,
     },
-    withPage: (next) => {
-      if (next === '') return undefined;
-      const all = {
-        state,
-        order_number: orderNumber,
-        endpoint,
-        webhook_endpoint: webhookEndpointId,
-        page: next,
-      };
-      return `?${new URLSearchParams(Object.entries(all).filter(([, value]) => value !== '')).toString()}`;
-    },
+    withPage: (next) =>
+      pageQuery({ state, order_number: orderNumber, endpoint, webhook_endpoint: webhookEndpointId }, next),
   };
 }

@@ -1,8 +1,9 @@
 import type { FastifyInstance } from 'fastify';
-import { pathIn, pageMerchantOf } from '../access/page-context.ts';
+import { mayOpenDeveloperPages, pageMerchantOf, pathIn } from '../access/page-context.ts';
 import type { Dashboard } from '../dashboard.ts';
 import { wordsFor } from '../language/words.ts';
 import { dayBefore, latestDays, monthBefore } from '../local-time.ts';
+import { textIn } from '../page-query.ts';
 import { refundWords } from '../refunds/refund-writing.ts';
 import {
   awaitedSecretsPanel,
@@ -10,7 +11,6 @@ import {
   firstStepsPanel,
   homeWords,
   inactiveEndpointsPanel,
-  mayDevelop,
   recoveryPanel,
   reportPanel,
   waitingRefundsPanel,
@@ -26,7 +26,7 @@ const spans = {
   last_month: monthBefore,
 } as const;
 type Span = keyof typeof spans;
-const isSpan = (text: unknown): text is Span => typeof text === 'string' && Object.hasOwn(spans, text);
+const isSpan = (text: string): text is Span => Object.hasOwn(spans, text);
 
 /** A merchant's first page: the numbers, problems, and next steps. */
 export function addHome(app: FastifyInstance, dashboard: Dashboard): void {
@@ -35,7 +35,7 @@ export function addHome(app: FastifyInstance, dashboard: Dashboard): void {
   app.get('/m/:merchantId/:environment', async (request, reply) => {
     const words = wordsFor(request, homeWords);
     const pageMerchant = pageMerchantOf(request);
-    const asked = (request.query as Readonly<Record<string, unknown>>)['span'];
+    const asked = textIn(request.query, 'span');
     const span: Span = isSpan(asked) ? asked : 'today';
     const [report, closed, trouble, steps, waiting, awaited, recovery] = await Promise.all([
       reportPanel(dashboard, request, spans[span](now(), timeZone)),
@@ -69,7 +69,7 @@ export function addHome(app: FastifyInstance, dashboard: Dashboard): void {
         awaited,
         awaitedWords: wordsFor(request, webhookEndpointWords),
         steps: isOpen || !steps.isThere ? steps : undefined,
-        mayDevelop: mayDevelop(request),
+        mayDevelop: mayOpenDeveloperPages(request),
       },
     });
   });

@@ -3,8 +3,7 @@ import type { FastifyRequest } from 'fastify';
 import { MerchantStatus } from '../../gen/gatehouse/v1/merchant_service_pb.js';
 import { Environment, RefundStatus } from '../../gen/gatehouse/v1/order_pb.js';
 import { ReportStep } from '../../gen/gatehouse/v1/report_service_pb.js';
-import { pathIn, pageMerchantOf, scopeOf } from '../access/page-context.ts';
-import { isAtLeast } from '../access/dashboard-user.ts';
+import { mayOpenDeveloperPages, pageMerchantOf, pathIn, scopeOf } from '../access/page-context.ts';
 import { loadPanel } from '../try-call.ts';
 import type { Dashboard } from '../dashboard.ts';
 import { webhookWords } from '../developers/add-webhooks.ts';
@@ -104,7 +103,7 @@ export const awaitedSecretsPanel = ({ clients }: Dashboard, request: FastifyRequ
     const { language } = request;
     return awaitedSecrets.map((each) => {
       const { text, href } = awaitedRow(each, words, { path, language });
-      return mayDevelop(request) ? { text, href } : { text };
+      return mayOpenDeveloperPages(request) ? { text, href } : { text };
     });
   });
 
@@ -139,7 +138,7 @@ export async function firstStepsPanel({ clients }: Dashboard, request: FastifyRe
   ]);
   if (!steps.isThere) return steps;
   const { firstKeyTime, firstOrderTime, firstCompletedHour } = steps.value;
-  const forDevelopers = (path: string) => (mayDevelop(request) ? path : undefined);
+  const forDevelopers = (path: string) => (mayOpenDeveloperPages(request) ? path : undefined);
   const value = [
     { text: words.key, href: forDevelopers('keys'), done: firstKeyTime !== undefined },
     { text: words.order, href: 'quick-start', done: firstOrderTime !== undefined },
@@ -157,8 +156,3 @@ export async function firstStepsPanel({ clients }: Dashboard, request: FastifyRe
   ];
   return { isThere: true as const, value };
 }
-
-export const mayDevelop = (request: FastifyRequest): boolean => {
-  const { role } = pageMerchantOf(request);
-  return role === 'operator' || isAtLeast(role, 'developer');
-};

@@ -10,7 +10,8 @@ import { loadTab } from './environment-tab.ts';
 import { momentOf } from '../moment-text.ts';
 import { merchantNames } from './merchant-names.ts';
 import type { environmentOf, Writing } from './operator-writing.ts';
-import { environmentTabs, pageQuery, textIn, walletName, writingFor } from './operator-writing.ts';
+import { environmentTabs, walletName, writingFor } from './operator-writing.ts';
+import { pageQuery, textIn } from '../page-query.ts';
 
 const path = '/operator/balances';
 const pageSize = 50;

@@ -11,14 +11,8 @@ import { wordsFor } from '../language/words.ts';
 import { momentOf } from '../moment-text.ts';
 import { loadTab } from './environment-tab.ts';
 import { merchantNames } from './merchant-names.ts';
-import {
-  environmentName,
-  environmentTabs,
-  numberText,
-  pageQuery,
-  textIn,
-  writingFor,
-} from './operator-writing.ts';
+import { environmentName, environmentTabs, numberText, writingFor } from './operator-writing.ts';
+import { pageQuery, textIn } from '../page-query.ts';
 import type { Writing } from './operator-writing.ts';
 
 const path = '/operator/endpoints';

@@ -17,7 +17,8 @@ import { PageProblem, notFound } from '../page-problem.ts';
 import { shellWords } from '../send-page.ts';
 import { flash } from '../session/sign-in-state.ts';
 import { certificationLines, uncertifiedText } from './merchant-certification.ts';
-import { pageQuery, textIn, writingFor } from './operator-writing.ts';
+import { writingFor } from './operator-writing.ts';
+import { pageQuery, textIn } from '../page-query.ts';
 import type { Writing } from './operator-writing.ts';
 import { TermsForm, formOfMerchant, termsErrors, termsOfForm } from './terms-form.ts';
 

@@ -6,7 +6,8 @@ import { wordsFor } from '../language/words.ts';
 import { PageProblem } from '../page-problem.ts';
 import { orderRow, orderWords } from '../payments/order-words.ts';
 import { merchantNames } from './merchant-names.ts';
-import { environmentName, pageQuery, textIn, writingFor } from './operator-writing.ts';
+import { environmentName, writingFor } from './operator-writing.ts';
+import { pageQuery, textIn } from '../page-query.ts';
 
 const path = '/operator/orders';
 const pageSize = 50;

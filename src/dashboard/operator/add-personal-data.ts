@@ -16,7 +16,8 @@ import type { RpcFailure } from '../rpc-failure.ts';
 import { shellWords } from '../send-page.ts';
 import { flash } from '../session/sign-in-state.ts';
 import { merchantNames } from './merchant-names.ts';
-import { pageQuery, textIn, writingFor } from './operator-writing.ts';
+import { writingFor } from './operator-writing.ts';
+import { pageQuery, textIn } from '../page-query.ts';
 
 const dictionary = { en: english, am: amharic };
 type Words = typeof english;

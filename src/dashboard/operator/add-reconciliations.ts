@@ -19,11 +19,10 @@ import {
   environmentName,
   environmentTabs,
   numberText,
-  pageQuery,
-  textIn,
   walletName,
   writingFor,
 } from './operator-writing.ts';
+import { pageQuery, textIn } from '../page-query.ts';
 import type { Writing } from './operator-writing.ts';
 
 const path = '/operator/reconciliations';

@@ -14,7 +14,8 @@ import type { RpcFailure } from '../rpc-failure.ts';
 import { shellWords } from '../send-page.ts';
 import { flash } from '../session/sign-in-state.ts';
 import { merchantNames } from './merchant-names.ts';
-import { numberText, pageQuery, textIn, writingFor } from './operator-writing.ts';
+import { numberText, writingFor } from './operator-writing.ts';
+import { pageQuery, textIn } from '../page-query.ts';
 import {
   outcomeNumbers,
   settlementRow,

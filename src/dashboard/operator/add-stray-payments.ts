@@ -10,7 +10,8 @@ import { home as homeInEnglish } from '../language/english/home.ts';
 import { wordsFor } from '../language/words.ts';
 import { loadTab } from './environment-tab.ts';
 import { merchantNames } from './merchant-names.ts';
-import { environmentIn, environmentTabs, pageQuery, textIn, writingFor } from './operator-writing.ts';
+import { environmentIn, environmentTabs, writingFor } from './operator-writing.ts';
+import { pageQuery, textIn } from '../page-query.ts';
 import { strayRow } from './stray-rows.ts';
 
 const path = '/operator/stray-payments';

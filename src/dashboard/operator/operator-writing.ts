@@ -10,6 +10,7 @@ import { operator as amharic } from '../language/amharic/operator.ts';
 import { operator as english } from '../language/english/operator.ts';
 import { wordsFor } from '../language/words.ts';
 import { PageProblem } from '../page-problem.ts';
+import { textIn } from '../page-query.ts';
 
 /** The language and time zone of the operators' pages. */
 export interface Writing {
@@ -56,19 +57,6 @@ export const environmentTabs = (path: string, current: EnvironmentName, { words 
     current: name === current,
   })),
 });
-
-/** A text of a query; '' when absent. */
-export function textIn(query: unknown, name: string): string {
-  const value: unknown = (query as Readonly<Record<string, unknown>>)[name];
-  return typeof value === 'string' ? value.trim().slice(0, 500) : '';
-}
-
-/** The query of the page at a token; undefined without a token. */
-export function pageQuery(values: Readonly<Record<string, string>>, page: string): string | undefined {
-  if (page === '') return undefined;
-  const given = Object.entries({ ...values, page }).filter(([, value]) => value !== '');
-  return `?${new URLSearchParams(given).toString()}`;
-}
 
 export const walletName = (wallet: string | undefined, { wallets, language }: Writing): string =>
   wallets.walletNames(wallet ?? '')[language];

@@ -1,6 +1,7 @@
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import type { Timestamp } from '@bufbuild/protobuf/wkt';
 import { dayNamed, isEmptySpan } from '../local-time.ts';
+import { queryOf, textIn } from '../page-query.ts';
 import { auditKinds } from '../language/audit-words.ts';
 import type { AuditKind } from '../language/audit-words.ts';
 
@@ -18,11 +19,7 @@ export interface AuditFilter {
 
 /** Reads a query. Invalid values are ignored, and the form shows them as empty. */
 export function readAuditFilter(query: unknown, timeZone: string): AuditFilter {
-  const sent = new Map(Object.entries(typeof query === 'object' && query !== null ? query : {}));
-  const text = (name: string): string => {
-    const value: unknown = sent.get(name);
-    return typeof value === 'string' ? value : '';
-  };
+  const text = (name: string): string => textIn(query, name);
   const dayOf = (name: string): string => (dayNamed(text(name), timeZone) === undefined ? '' : text(name));
   const kind = auditKinds.find((known) => known === text('kind')) ?? '';
   const [from, to] = [dayOf('from'), dayOf('to')];
@@ -37,12 +34,8 @@ export function readAuditFilter(query: unknown, timeZone: string): AuditFilter {
 }
 
 /** The query of a page with the filter. */
-export function auditQuery({ kind, from, to }: AuditFilter, page: string): string {
-  const query = new URLSearchParams(
-    Object.entries({ kind, from, to, page }).filter(([, value]) => value !== ''),
-  );
-  return query.size === 0 ? '' : `?${query.toString()}`;
-}
+export const auditQuery = ({ kind, from, to }: AuditFilter, page: string): string =>
+  queryOf({ kind, from, to, page });
 
 /** The filter's days as times of a request: from the beginning of the first to the end of the last. */
 export function auditTimes(

@@ -17,7 +17,7 @@ import type {
 import { isPublicId } from '../../contract/public-id.ts';
 import { amountText } from '../../contract/amount-text.ts';
 import { attemptPhone } from '../../contract/attempt-phone.ts';
-import { pathIn, pageMerchantOf, scopeOf } from '../access/page-context.ts';
+import { mayChange, mayOpenDeveloperPages, pageMerchantOf, pathIn, scopeOf } from '../access/page-context.ts';
 import type { PageMerchant } from '../access/page-context.ts';
 import { tryCall, callOptions, loadPanel } from '../try-call.ts';
 import type { Panel } from '../try-call.ts';
@@ -35,7 +35,6 @@ import { wordsFor } from '../language/words.ts';
 import { momentOf } from '../moment-text.ts';
 import { notFound } from '../page-problem.ts';
 import { flash } from '../session/sign-in-state.ts';
-import { isAtLeast } from '../access/dashboard-user.ts';
 import { orderWords, optionText, statusText, typeText } from './order-words.ts';
 import { eventEntry, exchangeEntries, storyItems, strayEntry, webhookEntries } from './order-story.ts';
 import type { StoryEntry, StoryWriting } from './order-story.ts';
@@ -56,11 +55,6 @@ export function orderIdOf({ params }: FastifyRequest): string {
   if (!isPublicId('ord', orderId)) throw notFound('ORDER_NOT_FOUND');
   return orderId;
 }
-
-export const mayChangeOrders = (request: FastifyRequest): boolean => {
-  const { role } = pageMerchantOf(request);
-  return role !== 'operator' && isAtLeast(role, 'developer');
-};
 
 /** The attempt that was sent and whose outcome only the wallet knows. An order has one at most. */
 const openAttempt = (attempts: readonly PaymentAttemptStory[]): PaymentAttempt | undefined =>
@@ -114,16 +108,18 @@ function actionsOn(
   },
 ) {
   const pageMerchant = pageMerchantOf(request);
-  const mayChange = mayChangeOrders(request);
+  const isChangeable = mayChange(request);
   const hasCheckout = status === OrderStatus.PENDING && paymentType !== PaymentType.DIRECT;
   return {
-    mayRefund: mayChange,
-    mayCancel: mayChange && hasCheckout,
-    mayQueryWallet: mayChange && attempt !== undefined,
-    hasHiddenCheckout: !mayChange && hasCheckout,
-    redeliver: mayChange ? deliveries.flatMap(({ delivery }) => redeliveryForm(pageMerchant, delivery)) : [],
+    mayRefund: isChangeable,
+    mayCancel: isChangeable && hasCheckout,
+    mayQueryWallet: isChangeable && attempt !== undefined,
+    hasHiddenCheckout: !isChangeable && hasCheckout,
+    redeliver: isChangeable
+      ? deliveries.flatMap(({ delivery }) => redeliveryForm(pageMerchant, delivery))
+      : [],
     // Only developers may read the pages of requests and deliveries.
-    mayFollow: pageMerchant.role === 'operator' || isAtLeast(pageMerchant.role, 'developer'),
+    mayFollow: mayOpenDeveloperPages(request),
     // Only operators may open the page of money that waits for a person.
     settlements: request.signedInUser?.isOperator === true && isWaiting ? '/operator/settlements' : undefined,
   };
@@ -202,7 +198,7 @@ async function showOrder(
   reply: FastifyReply,
 ): Promise<FastifyReply> {
   const [story, webhooks] = await Promise.all([
-    storyOf(dashboard, request, mayChangeOrders(request)),
+    storyOf(dashboard, request, mayChange(request)),
     deliveriesOf(dashboard, request),
   ]);
   const { order } = story;

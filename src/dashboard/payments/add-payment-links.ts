@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { toBuffer, toString } from 'qrcode';
 import { OrderStatus, PaymentType } from '../../gen/gatehouse/v1/order_pb.js';
 import { amountText } from '../../contract/amount-text.ts';
-import { pathIn, pageMerchantOf, scopeOf } from '../access/page-context.ts';
+import { mayChange, pageMerchantOf, pathIn, scopeOf } from '../access/page-context.ts';
 import { callOptions, loadPanel } from '../try-call.ts';
 import type { Dashboard } from '../dashboard.ts';
 import { paymentLinks as amharic } from '../language/amharic/payment-links.ts';
@@ -10,7 +10,7 @@ import { paymentLinks as english } from '../language/english/payment-links.ts';
 import { wordsFor } from '../language/words.ts';
 import { momentOf } from '../moment-text.ts';
 import { notFound } from '../page-problem.ts';
-import { isLink, mayChangeOrders, orderIdOf } from './add-order.ts';
+import { isLink, orderIdOf } from './add-order.ts';
 import { orderRow, orderWords, statusText } from './order-words.ts';
 
 const dictionary = { en: english, am: amharic };
@@ -29,7 +29,7 @@ export function addPaymentLinks(app: FastifyInstance, dashboard: Dashboard): voi
       {
         ...scopeOf(request),
         key: { case: 'orderId', value: orderIdOf(request) },
-        withCheckoutUrl: mayChangeOrders(request),
+        withCheckoutUrl: mayChange(request),
       },
       callOptions(request),
     );
@@ -76,7 +76,7 @@ export function addPaymentLinks(app: FastifyInstance, dashboard: Dashboard): voi
         links,
         newest: pageToken === '' ? undefined : self,
         orderWords: wordsFor(request, orderWords),
-        mayMake: mayChangeOrders(request),
+        mayMake: mayChange(request),
       },
     });
   });
@@ -105,7 +105,7 @@ export function addPaymentLinks(app: FastifyInstance, dashboard: Dashboard): voi
         expires: momentOf(order.expireTime, language, timeZone),
         checkoutUrl,
         isPayable: order.status === OrderStatus.PENDING,
-        mayCancel: mayChangeOrders(request) && order.status === OrderStatus.PENDING,
+        mayCancel: mayChange(request) && order.status === OrderStatus.PENDING,
       },
     });
   });

@@ -4,6 +4,7 @@ import type { MessageInitShape } from '@bufbuild/protobuf';
 import type { ListOrdersRequestSchema } from '../../gen/gatehouse/v1/order_service_pb.js';
 import { dayNamed } from '../local-time.ts';
 import type { LocalDay } from '../local-time.ts';
+import { queryOf, textIn } from '../page-query.ts';
 import { orderStatuses, paymentTypes } from './order-words.ts';
 
 const fields = [
@@ -45,10 +46,7 @@ export interface OrderSearch {
 const timestampOf = (at: Date | undefined) => (at === undefined ? undefined : timestampFromDate(at));
 
 export function readOrderSearch(query: unknown, timeZone: string): OrderSearch {
-  const given = (name: string): string => {
-    const value: unknown = (query as Readonly<Record<string, unknown>>)[name];
-    return typeof value === 'string' ? value.trim().slice(0, 2048) : '';
-  };
+  const given = (name: string): string => textIn(query, name);
   const values = Object.fromEntries(fields.map((name) => [name, given(name)])) as Record<Field, string>;
   const hasAmount = values.amount_from !== '' || values.amount_to !== '';
   const day = (name: (typeof dayFields)[number]): LocalDay | undefined => dayNamed(values[name], timeZone);
@@ -80,10 +78,7 @@ export function readOrderSearch(query: unknown, timeZone: string): OrderSearch {
       completeTimeFrom: begin('paid_from'),
       completeTimeTo: end('paid_to'),
     },
-    query(pageToken = '') {
-      const set = Object.entries({ ...values, page: pageToken }).filter(([, value]) => value !== '');
-      return set.length === 0 ? '' : `?${new URLSearchParams(set).toString()}`;
-    },
+    query: (pageToken = '') => queryOf({ ...values, page: pageToken }),
   };
 }
 

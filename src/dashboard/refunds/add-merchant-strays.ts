@@ -2,7 +2,8 @@ import type { FastifyInstance } from 'fastify';
 import { pathIn, pageMerchantOf, scopeOf } from '../access/page-context.ts';
 import { loadPanel } from '../try-call.ts';
 import type { Dashboard } from '../dashboard.ts';
-import { pageQuery, textIn, writingFor } from '../operator/operator-writing.ts';
+import { writingFor } from '../operator/operator-writing.ts';
+import { pageQuery, textIn } from '../page-query.ts';
 import { strayRow } from '../operator/stray-rows.ts';
 
 const pageSize = 50;

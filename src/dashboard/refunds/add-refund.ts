@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { RefundStatus } from '../../gen/gatehouse/v1/order_pb.js';
 import type { Refund } from '../../gen/gatehouse/v1/order_pb.js';
-import { pathIn, pageMerchantOf, scopeOf } from '../access/page-context.ts';
+import { mayChange, pageMerchantOf, pathIn, scopeOf } from '../access/page-context.ts';
 import { tryCall, callOptions, loadPanel } from '../try-call.ts';
 import type { Answer } from '../try-call.ts';
 import type { Dashboard } from '../dashboard.ts';
@@ -9,7 +9,6 @@ import { fieldOf } from '../forms/read-form.ts';
 import { wordsFor } from '../language/words.ts';
 import { PageProblem, notFound } from '../page-problem.ts';
 import { flash } from '../session/sign-in-state.ts';
-import { mayChangeOrders } from '../payments/add-order.ts';
 import { isOpenRefund } from '../payments/refund-states.ts';
 import {
   isOwnRefund,
@@ -64,15 +63,15 @@ export function addRefund(app: FastifyInstance, dashboard: Dashboard): void {
         story,
         isOpen: isOpenRefund(refund),
         mayDecide: mayDecide(refund, request),
-        mayWithdraw: isAwaiting && isOwn && mayChangeOrders(request),
+        mayWithdraw: isAwaiting && isOwn && mayChange(request),
         whoDecides:
           !isAwaiting || mayDecide(refund, request) || role === 'viewer'
             ? undefined
             : isOwn
               ? words.approve.own
               : words.approve.developers,
-        mayQuery: isAtWallet && mayChangeOrders(request),
-        mayRefundAgain: refund.status === RefundStatus.FAILED && mayChangeOrders(request),
+        mayQuery: isAtWallet && mayChange(request),
+        mayRefundAgain: refund.status === RefundStatus.FAILED && mayChange(request),
         longestReason,
       },
     });

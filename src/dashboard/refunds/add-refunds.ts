@@ -2,14 +2,13 @@ import type { CallOptions } from '@connectrpc/connect';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { ListRefundsResponse } from '../../gen/gatehouse/v1/refund_service_pb.js';
 import { shellWords } from '../send-page.ts';
-import { pathIn, pageMerchantOf, scopeOf } from '../access/page-context.ts';
+import { mayChange, pageMerchantOf, pathIn, scopeOf } from '../access/page-context.ts';
 import { callOptions, loadPanel } from '../try-call.ts';
 import { sendCsv } from '../csv/send-csv.ts';
 import type { Dashboard } from '../dashboard.ts';
 import { dayText } from '../local-time.ts';
 import { PageProblem } from '../page-problem.ts';
 import { failureOfRpc } from '../rpc-failure.ts';
-import { mayChangeOrders } from '../payments/add-order.ts';
 import { choices } from '../payments/add-orders.ts';
 import { refundStates } from '../payments/refund-states.ts';
 import { readRefundSearch } from './refund-search.ts';
@@ -95,7 +94,7 @@ export function addRefunds(app: FastifyInstance, { clients, sendPage, timeZone, 
         strays: pathIn(pageMerchant, 'stray-payments'),
         csv: `${self}.csv${search.query()}`,
         states: choices(refundStates, own.states),
-        mayRefund: mayChangeOrders(request),
+        mayRefund: mayChange(request),
       },
     });
   });

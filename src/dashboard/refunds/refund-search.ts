@@ -2,6 +2,7 @@ import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import type { ListRefundsRequestSchema } from '../../gen/gatehouse/v1/refund_service_pb.js';
 import { dayNamed, isEmptySpan } from '../local-time.ts';
+import { queryOf, textIn } from '../page-query.ts';
 import { refundStates } from '../payments/refund-states.ts';
 
 const fields = ['order', 'state', 'from', 'to'] as const;
@@ -21,10 +22,7 @@ export interface RefundSearch {
 }
 
 export function readRefundSearch(query: unknown, timeZone: string): RefundSearch {
-  const given = (name: string): string => {
-    const value: unknown = (query as Readonly<Record<string, unknown>>)[name];
-    return typeof value === 'string' ? value.trim().slice(0, 2048) : '';
-  };
+  const given = (name: string): string => textIn(query, name);
   const values = Object.fromEntries(fields.map((name) => [name, given(name)])) as Record<Field, string>;
   const from = dayNamed(values.from, timeZone);
   const to = dayNamed(values.to, timeZone);
@@ -44,9 +42,6 @@ export function readRefundSearch(query: unknown, timeZone: string): RefundSearch
       ...(from === undefined ? {} : { createTimeFrom: timestampFromDate(from.from) }),
       ...(to === undefined ? {} : { createTimeTo: timestampFromDate(to.to) }),
     },
-    query(pageToken = '') {
-      const set = Object.entries({ ...values, page: pageToken }).filter(([, value]) => value !== '');
-      return set.length === 0 ? '' : `?${new URLSearchParams(set).toString()}`;
-    },
+    query: (pageToken = '') => queryOf({ ...values, page: pageToken }),
   };
 }

@@ -1,6 +1,7 @@
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import type { Timestamp } from '@bufbuild/protobuf/wkt';
 import { isEmptySpan, timeNamed } from '../local-time.ts';
+import { pageQuery, textIn } from '../page-query.ts';
 import { ApiEndpoint, ApiRequestOutcome } from '../../gen/gatehouse/v1/request_log_service_pb.js';
 
 export const outcomes = {
@@ -51,15 +52,12 @@ const valueOf = <T>(words: Readonly<Record<string, T>>, word: string): T | undef
 
 /** An invalid time, in the form of HTML inputs, is ignored. */
 export function readRequestFilter(query: unknown, timeZone: string): RequestFilter {
-  const given = (name: string, max = maxText): string => {
-    const value: unknown = (query as Readonly<Record<string, unknown>>)[name];
-    return typeof value === 'string' ? value.trim().slice(0, max) : '';
-  };
+  const given = (name: string): string => textIn(query, name, maxText);
   const outcome = valueOf(outcomes, given('outcome'));
   const endpoint = valueOf(endpoints, given('endpoint'));
   const from = timeNamed(given('from'), timeZone);
   const to = timeNamed(given('to'), timeZone);
-  const pageToken = given('page', 500);
+  const pageToken = textIn(query, 'page');
   const values = {
     outcome: outcome === undefined ? '' : given('outcome'),
     endpoint: endpoint === undefined ? '' : given('endpoint'),
@@ -82,10 +80,6 @@ export function readRequestFilter(query: unknown, timeZone: string): RequestFilt
       ...(to === undefined ? {} : { createTimeTo: timestampFromDate(to) }),
       pageToken,
     },
-    withPage: (next) => {
-      if (next === '') return undefined;
-      const all = { ...values, page: next };
-      return `?${new URLSearchParams(Object.entries(all).filter(([, value]) => value !== '')).toString()}`;
-    },
+    withPage: (next) => pageQuery(values, next),
   };
 }
