@@ -16,6 +16,7 @@ import { isInFlight } from '../domain/order.ts';
 import { optionsThatTake } from '../domain/wallet.ts';
 import type { Wallet } from '../domain/wallet.ts';
 import type { FindMerchant } from '../merchants/find-merchant.ts';
+import { settledId } from '../rpc/settlement-message.ts';
 import { workOf } from '../payments/attempts/attempt-work-row.ts';
 import { findOpenPayments } from '../payments/changes/open-payments.sql.ts';
 import { reversalOf } from '../payments/changes/reversal-row.ts';
@@ -96,7 +97,7 @@ export function createExplainStoredOrder(parts: ExplainStoredOrderParts): Explai
       refunds: openRefund === null ? [] : [openRefund],
       proposals: settlements
         .filter(({ status }) => status === 'PROPOSED')
-        .map((row) => ({ subjectId: subjectOf(row), proposedAt: row.createdAt, expiresAt: row.expiresAt })),
+        .map((row) => ({ subjectId: settledId(row), proposedAt: row.createdAt, expiresAt: row.expiresAt })),
       payable,
       walletState,
       mayBePaid: paid,
@@ -104,14 +105,4 @@ export function createExplainStoredOrder(parts: ExplainStoredOrderParts): Explai
     };
     return explainOrder(explained, now());
   };
-}
-
-function subjectOf({
-  paymentAttemptId,
-  strayPaymentId,
-  refundId,
-}: ExplanationRows['settlements'][number]): string {
-  if (paymentAttemptId != null) return publicId('pat', paymentAttemptId);
-  if (strayPaymentId != null) return publicId('stp', strayPaymentId);
-  return refundId == null ? '' : publicId('rfd', refundId);
 }

@@ -49,11 +49,16 @@ export function settlementMessage(row: Omit<SettlementRow, symbol>, now: Date): 
   });
 }
 
-function subjectOf({ paymentAttemptId, strayPaymentId, refundId }: Omit<SettlementRow, symbol>) {
+/** The public id of the attempt, stray payment or refund that a settlement decides. */
+export const settledId = (row: SubjectColumns): string => subjectOf(row).value ?? '';
+
+type SubjectColumns = Pick<SettlementRow, 'paymentAttemptId' | 'strayPaymentId' | 'refundId'>;
+
+function subjectOf({ paymentAttemptId, strayPaymentId, refundId }: SubjectColumns) {
   if (paymentAttemptId != null)
     return { case: 'paymentAttemptId', value: publicId('pat', paymentAttemptId) } as const;
   if (strayPaymentId != null)
     return { case: 'strayPaymentId', value: publicId('stp', strayPaymentId) } as const;
   if (refundId != null) return { case: 'refundId', value: publicId('rfd', refundId) } as const;
-  return { case: undefined };
+  return { case: undefined, value: undefined } as const;
 }

@@ -20,6 +20,7 @@ import { err, ok } from '../../domain/result.ts';
 import type { Result } from '../../domain/result.ts';
 import { proposalLifeMs } from '../../domain/settlement.ts';
 import type { Wallet } from '../../domain/wallet.ts';
+import { settledId } from '../../rpc/settlement-message.ts';
 import type { OrderChanges } from '../changes/change-orders.ts';
 import type { Decision } from '../changes/order-change.ts';
 import { lockOf, lockOfSettlement, readSubject, settleSubject } from './settlement-subject.ts';
@@ -170,7 +171,7 @@ const confirmSettlement = (
         action: 'settlement.confirm',
         merchantId: publicId('mer', row.merchantId),
         targetId: id,
-        details: { proposed_by: row.proposedBy, ...detailsOf(subjectIdOf(row), row) },
+        details: { proposed_by: row.proposedBy, ...detailsOf(settledId(row), row) },
       });
     },
   });
@@ -211,7 +212,7 @@ const withdrawSettlement = (
         action: 'settlement.withdraw',
         merchantId: publicId('mer', row.merchantId),
         targetId: id,
-        details: detailsOf(subjectIdOf(row), row),
+        details: detailsOf(settledId(row), row),
       });
     },
   });
@@ -311,17 +312,6 @@ const subjectColumns = ({ kind, id }: SettledSubject) => ({
   strayPaymentId: kind === 'stray' ? storedId('stp', id) : null,
   refundId: kind === 'refund' ? storedId('rfd', id) : null,
 });
-
-/** The public id of the attempt, stray payment or refund that a settlement decides. */
-function subjectIdOf({
-  paymentAttemptId,
-  strayPaymentId,
-  refundId,
-}: Pick<Settlement, 'paymentAttemptId' | 'strayPaymentId' | 'refundId'>): string {
-  if (paymentAttemptId != null) return publicId('pat', paymentAttemptId);
-  if (strayPaymentId != null) return publicId('stp', strayPaymentId);
-  return refundId == null ? '' : publicId('rfd', refundId);
-}
 
 const settlementNotFound = (id: SettlementId) =>
   rpcError('SETTLEMENT_NOT_FOUND', `there is no settlement ${id}`);
