@@ -89,7 +89,7 @@ export const merchantIn = ({ name }: MovedTable, storedMerchantId: string): stri
 const parkedFrom = `timestamptz '2500-01-01 00:00:00Z'`;
 const parkedBy = `interval '8766000 hours'`;
 
-export const isParked = (column: string): string => `${column} >= ${parkedFrom}`;
+const isParked = (column: string): string => `${column} >= ${parkedFrom}`;
 export const isNotParked = (column: string): string => `${column} < ${parkedFrom}`;
 /** An expression that parks, and leaves parked and missing times as they are. */
 export const parked = (column: string): string =>

@@ -1,4 +1,4 @@
-import { createLargeIndexes } from '../../platform/database/large-indexes.ts';
+import { largeIndexTask } from '../../platform/database/large-indexes.ts';
 import type { LargeIndex } from '../../platform/database/large-indexes.ts';
 import type { Database } from './database.ts';
 
@@ -112,10 +112,6 @@ const indexes: readonly LargeIndex[] = [
   },
 ];
 
-/** Returns the task that creates core's large indexes. Once they are there, it does nothing. */
-export function createIndexTask({ pool }: Pick<Database, 'pool'>): (stop: AbortSignal) => Promise<void> {
-  let areThere = false;
-  return async (stop) => {
-    areThere ||= await createLargeIndexes({ pool, indexes, lockKey }, stop);
-  };
-}
+/** The task that creates core's large indexes. */
+export const createIndexTask = ({ pool }: Pick<Database, 'pool'>): ((stop: AbortSignal) => Promise<void>) =>
+  largeIndexTask({ pool, indexes, lockKey });

@@ -12,11 +12,19 @@ export interface LargeIndex {
   readonly definition: string;
 }
 
-export interface LargeIndexParts {
+interface LargeIndexParts {
   readonly pool: Pool;
   readonly indexes: readonly LargeIndex[];
   /** An advisory lock that no other user of the database uses. */
   readonly lockKey: number;
+}
+
+/** Returns the task that creates the indexes. Once they are there, it does nothing. */
+export function largeIndexTask(parts: LargeIndexParts): (stop: AbortSignal) => Promise<void> {
+  let areThere = false;
+  return async (stop) => {
+    areThere ||= await createLargeIndexes(parts, stop);
+  };
 }
 
 /**
@@ -27,7 +35,7 @@ export interface LargeIndexParts {
  * not valid, and is created again. PostgreSQL waits for older transactions, but only vacuum and changes of the schema wait for the index. Events do not wait:
  * an index of 700,000 rows that took 6 s held none back for more than 8 ms.
  */
-export async function createLargeIndexes(
+async function createLargeIndexes(
   { pool, indexes, lockKey }: LargeIndexParts,
   stop: AbortSignal,
 ): Promise<boolean> {

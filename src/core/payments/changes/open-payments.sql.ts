@@ -43,7 +43,7 @@ const holdMinutes = 15;
 export const noSecondPaymentMinutes = 2;
 
 /** Whether payers can start payments there from the menu of the phone. */
-export const takesPayerPayments = (
+const takesPayerPayments = (
   wallets: readonly Wallet[],
   { environment }: { readonly environment: Environment },
 ): boolean => wallets.some(({ payerStarted }) => payerStarted?.[environment] !== undefined);
