@@ -18,7 +18,7 @@ export const exitCodeHelp = `Exit codes:
   1  an unexpected error; for doctor: a check failed; for reconcile: there are differences;
      for webhook test and webhook endpoint test: the test was not delivered;
      for refund create --wait: the refund did not complete;
-     for certify: a check failed or could not be tested;
+     for certify: not certified;
      for audit verify: there is a finding, such as a changed row;
      for reconcile days: an ended day does not balance, or a statement could not be read;
      for rehearse: this version decides differently;

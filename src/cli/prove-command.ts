@@ -124,7 +124,11 @@ export function addProveCommands(program: Command, parts: ProveParts): void {
       'the number of minutes after which no further fault begins',
       wholeNumber(10_000),
     )
-    .option('--seed <number>', 'repeat the faults of an earlier campaign, in its sequence', readSeed)
+    .option(
+      '--seed <number>',
+      'the seed of an earlier campaign, to repeat its faults in the same order',
+      readSeed,
+    )
     .option('--only <words>', `only these faults: ${faultWords}`, readOnly)
     .option('--rate <number>', 'the number of customers that arrive in each second', wholeNumber(1_000), 10)
     .option('--report <file>', 'a new file for the signed report; default: one in the folder of campaigns')

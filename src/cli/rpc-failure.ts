@@ -45,97 +45,110 @@ const exitCodeOfStatus: Partial<Record<Code, number>> = {
   [Code.DeadlineExceeded]: exitCodes.unreachable,
 };
 
-const adviceFor = (reason: string, context: FailureContext): string => {
-  const { server = 'core' } = context;
-  const advice: Partial<Record<ErrorReason, string>> = {
-    INVALID_SERVICE_TOKEN: `Set GATEHOUSE_SERVICE_TOKEN to an operator token from the GATEHOUSE_SERVICE_TOKENS of this ${server}.`,
-    ROLE_NOT_ALLOWED: 'Set GATEHOUSE_SERVICE_TOKEN to a token of an allowed role, such as operator.',
-    MERCHANT_NOT_FOUND: `To list merchants: gatehouse merchant list`,
-    CERTIFICATION_REQUIRED: [
-      'Certify the receiver and integration of the merchant in the sandbox, and record the results. docs/certification.md says how:',
-      `gatehouse certify --webhook-url <url> --record <merchant_id>`,
-    ].join('\n'),
-    MERCHANTS_LOST: [
-      'To see which merchants are missing after the restore, and how to create them again: gatehouse restore status',
-      'If this is another merchant, answer first: gatehouse restore accept --merchants --reason <text>',
-    ].join('\n'),
-    ADDED_ACCOUNTS_NOT_ACCEPTED: [
-      `To list the accounts of a merchant and their checks: gatehouse merchant wallet list <merchant_id> --environment <environment>`,
-      'If you know that these accounts took no payment in the lost time: gatehouse restore accept --accounts --despite-unaccepted --reason <text>',
-    ].join('\n'),
-    NOT_RECOVERING: 'To see which decisions the recovery waits for: gatehouse restore status',
-    MERCHANT_NOT_LOST: 'To list merchants: gatehouse merchant list',
-    USER_NOT_FOUND: [
-      `To list a merchant's users and open invitations: gatehouse user list --merchant <merchant_id>; the operators: gatehouse user list`,
-      'A person with an open invitation has no account yet. For a new link, invite that address again.',
-    ].join('\n'),
-    ALREADY_A_MEMBER: `To list the users: gatehouse user list --merchant <merchant_id>`,
-    LAST_OWNER: `Invite another owner first: gatehouse user invite <email> --merchant <merchant_id> --role owner`,
-    LAST_OPERATOR: `Invite another operator first: gatehouse user invite <email> --operator`,
-    API_KEY_NOT_FOUND: `To list the merchant's keys: gatehouse key list <merchant_id>`,
-    ACCOUNT_HELP_NOT_FOUND: `To list open requests: gatehouse user requests`,
-    TOTP_NOT_ENABLED: `To see which users have one-time codes: gatehouse user list --merchant <merchant_id>`,
-    SECOND_OPERATOR_NEEDED:
-      'Let another operator approve it in the dashboard: a settlement on the page Waiting for a person, help for a user on the page Users. All users of one service token count as one operator.',
-    OPERATOR_TOO_NEW:
-      'Wait until the operator whom the message names has been an operator for 24 hours. Or withdraw the request or proposal, and have another operator make it again.',
-    MAILED_TO_USER: 'Tell the user to look for the mail, or to request another link on the sign-in page.',
-    TOO_MANY_TRIES: 'Wait for the time that the message names, and try again.',
-    ORDER_NOT_FOUND:
-      'Check the merchant and the environment. The command searches SANDBOX unless you add --environment production.',
-    PAYMENT_ATTEMPT_NOT_FOUND: `To list the merchant's payments: gatehouse payment list <merchant_id> --environment <environment>`,
-    STRAY_PAYMENT_NOT_FOUND: `To list stray payments: gatehouse payment strays`,
-    PAYER_PAYMENT_NOT_FOUND: `To list payer-started payments: gatehouse payment payer-started`,
-    WALLET_ACCOUNT_NOT_FOUND: `To list the merchant's wallets and accounts: gatehouse merchant wallet list <merchant_id> --environment <environment>`,
-    REFUND_NOT_FOUND: [
-      'Check the merchant and, for a refund_number, the environment. The command searches SANDBOX unless you add --environment production.',
-      `To list refunds: gatehouse refund list --merchant <merchant_id>`,
-    ].join('\n'),
-    REFUND_NUMBER_TAKEN: 'Repeat the command with the same values, or use another --refund-number.',
-    ORDER_NOT_REFUNDABLE: `To see its status and refunds: gatehouse order show <merchant_id> <order> --environment <environment>`,
-    REFUND_NOT_AWAITING_APPROVAL: `To see its state: gatehouse refund show <merchant_id> <refund_id>`,
-    SECOND_PERSON_NEEDED:
-      'Let another person approve it in the dashboard. All users of one service token count as one person.',
-    SETTLEMENT_NOT_FOUND: `To list settlements: gatehouse settlement list`,
-    SETTLEMENT_OPEN: `To see the proposal that waits: gatehouse settlement waiting`,
-    SETTLEMENT_NOT_OPEN: `To list settlements: gatehouse settlement list`,
-    NOT_UNSETTLED: `To list what waits for a person: gatehouse settlement waiting`,
-    WALLET_CALL_RUNNING: `Wait a minute, and see whether it still waits: gatehouse settlement waiting`,
-    RECOVERING: 'To see what the recovery waits for: gatehouse restore status',
-    WALLET_ACCOUNT_NOT_CHECKED:
-      'To list the accounts of a merchant and their checks: gatehouse merchant wallet list <merchant_id> --environment <environment>',
-    REVERSAL_NOT_REFUSED: `To see its state: gatehouse payment strays`,
-    DELIVERY_NOT_FOUND: `To list the merchant's deliveries: gatehouse webhook deliveries <merchant_id> --environment <environment>`,
-    REDELIVERY_NOT_FOUND: `The id is in the output of the command that started it: gatehouse webhook redeliver <merchant_id> --since <time> --environment <environment>`,
-    ENDPOINT_NOT_FOUND: [
-      'Check the environment. The command searches SANDBOX unless you add --environment production.',
-      `To list hosts: gatehouse webhook hosts <merchant_id>`,
-    ].join('\n'),
-    WEBHOOK_ENDPOINT_NOT_FOUND: `To list the merchant's webhook endpoints: gatehouse webhook endpoint list <merchant_id>`,
-    WEBHOOK_ENDPOINT_EXISTS: [
-      `Change that one: gatehouse webhook endpoint update <merchant_id> <endpoint_id>`,
-      `If its signing secret was never shown, as after a lost answer: gatehouse webhook endpoint rotate-secret <merchant_id> <endpoint_id> --promote-after 0s`,
-    ].join('\n'),
-    WEBHOOK_ENDPOINT_DELETED: `To list the merchant's webhook endpoints: gatehouse webhook endpoint list <merchant_id>`,
-    TOO_MANY_WEBHOOK_ENDPOINTS: `Delete one that is no longer used: gatehouse webhook endpoint delete <merchant_id> <endpoint_id>`,
-    NO_NEXT_SECRET: [
-      `To list secrets: gatehouse webhook secret list <merchant_id>`,
-      `Those of a webhook endpoint: gatehouse webhook endpoint show <merchant_id> <endpoint_id>`,
-    ].join('\n'),
-    REDELIVERY_RUNNING: 'The running redelivery ends soon by itself. Try again then.',
-    RECONCILIATION_NOT_FOUND: `To list reconciliations: gatehouse reconcile list`,
-    API_KEY_NOT_USABLE: `Create a new key: gatehouse key issue <merchant_id> --environment <environment>`,
-    TOO_MANY_API_KEYS: `Revoke a key that is no longer used: gatehouse key revoke <merchant_id> <api_key_id>`,
-    INVALID_CLIENT_CERTIFICATE:
-      'Set GATEHOUSE_TLS_CERTIFICATE_FILE and GATEHOUSE_TLS_KEY_FILE to a certificate that the server accepts.',
-    OVERLOADED: 'Try again in a few seconds.',
-    SERVER_DRAINING: `The ${server} is stopping. Try again when it, or another, is running.`,
-    CORE_UNAVAILABLE: seeDoctor(context),
-    DATABASE_UNAVAILABLE: seeDoctor(context),
-    INTERNAL: seeDoctor(context),
-  };
-  return Object.entries(advice).find(([known]) => known === reason)?.[1] ?? '';
+/** What to do about a reason. */
+const advice: Partial<Record<ErrorReason, string | ((context: FailureContext) => string)>> = {
+  INVALID_SERVICE_TOKEN: ({ server = 'core' }) =>
+    `Set GATEHOUSE_SERVICE_TOKEN to an operator token from the GATEHOUSE_SERVICE_TOKENS of this ${server}.`,
+  ROLE_NOT_ALLOWED: 'Set GATEHOUSE_SERVICE_TOKEN to a token of an allowed role, such as operator.',
+  MERCHANT_NOT_FOUND: 'To list merchants: gatehouse merchant list',
+  CERTIFICATION_REQUIRED: [
+    'Certify the receiver and integration of the merchant in the sandbox, and record the results. docs/certification.md says how:',
+    'gatehouse certify --webhook-url <url> --record <merchant_id>',
+  ].join('\n'),
+  MERCHANTS_LOST: [
+    'To see which merchants are missing after the restore, and how to create them again: gatehouse restore status',
+    'If this is another merchant, answer first: gatehouse restore accept --merchants --reason <text>',
+  ].join('\n'),
+  ADDED_ACCOUNTS_NOT_ACCEPTED: [
+    'To list the accounts of a merchant and their checks: gatehouse merchant wallet list <merchant_id> --environment <environment>',
+    'If you know that these accounts took no payment in the lost time: gatehouse restore accept --accounts --despite-unaccepted --reason <text>',
+  ].join('\n'),
+  NOT_RECOVERING: 'To see which decisions the recovery waits for: gatehouse restore status',
+  MERCHANT_NOT_LOST: 'To list merchants: gatehouse merchant list',
+  USER_NOT_FOUND: [
+    "To list a merchant's users and open invitations: gatehouse user list --merchant <merchant_id>; the operators: gatehouse user list",
+    'A person with an open invitation has no account yet. For a new link, invite that address again.',
+  ].join('\n'),
+  ALREADY_A_MEMBER: 'To list the users: gatehouse user list --merchant <merchant_id>',
+  LAST_OWNER:
+    'Invite another owner first: gatehouse user invite <email> --merchant <merchant_id> --role owner',
+  LAST_OPERATOR: 'Invite another operator first: gatehouse user invite <email> --operator',
+  API_KEY_NOT_FOUND: "To list the merchant's keys: gatehouse key list <merchant_id>",
+  ACCOUNT_HELP_NOT_FOUND: 'To list open requests: gatehouse user requests',
+  TOTP_NOT_ENABLED: 'To see which users have one-time codes: gatehouse user list --merchant <merchant_id>',
+  SECOND_OPERATOR_NEEDED:
+    'Let another operator approve it in the dashboard: a settlement on the page Waiting for a person, help for a user on the page Users. All users of one service token count as one operator.',
+  OPERATOR_TOO_NEW:
+    'Wait until the operator whom the message names has been an operator for 24 hours. Or withdraw the request or proposal, and have another operator make it again.',
+  MAILED_TO_USER: 'Tell the user to look for the mail, or to request another link on the sign-in page.',
+  TOO_MANY_TRIES: 'Wait for the time that the message names, and try again.',
+  ORDER_NOT_FOUND:
+    'Check the merchant and the environment. The command searches SANDBOX unless you add --environment production.',
+  PAYMENT_ATTEMPT_NOT_FOUND:
+    "To list the merchant's payments: gatehouse payment list <merchant_id> --environment <environment>",
+  STRAY_PAYMENT_NOT_FOUND: 'To list stray payments: gatehouse payment strays',
+  PAYER_PAYMENT_NOT_FOUND: 'To list payer-started payments: gatehouse payment payer-started',
+  WALLET_ACCOUNT_NOT_FOUND:
+    "To list the merchant's wallets and accounts: gatehouse merchant wallet list <merchant_id> --environment <environment>",
+  REFUND_NOT_FOUND: [
+    'Check the merchant and, for a refund_number, the environment. The command searches SANDBOX unless you add --environment production.',
+    'To list refunds: gatehouse refund list --merchant <merchant_id>',
+  ].join('\n'),
+  REFUND_NUMBER_TAKEN: 'Repeat the command with the same values, or use another --refund-number.',
+  ORDER_NOT_REFUNDABLE:
+    'To see its status and refunds: gatehouse order show <merchant_id> <order> --environment <environment>',
+  REFUND_NOT_AWAITING_APPROVAL: 'To see its state: gatehouse refund show <merchant_id> <refund_id>',
+  SECOND_PERSON_NEEDED:
+    'Let another person approve it in the dashboard. All users of one service token count as one person.',
+  SETTLEMENT_NOT_FOUND: 'To list settlements: gatehouse settlement list',
+  SETTLEMENT_OPEN: 'To see the proposal that waits: gatehouse settlement waiting',
+  SETTLEMENT_NOT_OPEN: 'To list settlements: gatehouse settlement list',
+  NOT_UNSETTLED: 'To list what waits for a person: gatehouse settlement waiting',
+  WALLET_CALL_RUNNING: 'Wait a minute, and see whether it still waits: gatehouse settlement waiting',
+  RECOVERING: 'To see what the recovery waits for: gatehouse restore status',
+  WALLET_ACCOUNT_NOT_CHECKED:
+    'To list the accounts of a merchant and their checks: gatehouse merchant wallet list <merchant_id> --environment <environment>',
+  REVERSAL_NOT_REFUSED: 'To see its state: gatehouse payment strays',
+  DELIVERY_NOT_FOUND:
+    "To list the merchant's deliveries: gatehouse webhook deliveries <merchant_id> --environment <environment>",
+  REDELIVERY_NOT_FOUND:
+    'The id is in the output of the command that started it: gatehouse webhook redeliver <merchant_id> --since <time> --environment <environment>',
+  ENDPOINT_NOT_FOUND: [
+    'Check the environment. The command searches SANDBOX unless you add --environment production.',
+    'To list hosts: gatehouse webhook hosts <merchant_id>',
+  ].join('\n'),
+  WEBHOOK_ENDPOINT_NOT_FOUND:
+    "To list the merchant's webhook endpoints: gatehouse webhook endpoint list <merchant_id>",
+  WEBHOOK_ENDPOINT_EXISTS: [
+    'Change that one: gatehouse webhook endpoint update <merchant_id> <endpoint_id>',
+    'If its signing secret was never shown, as after a lost answer: gatehouse webhook endpoint rotate-secret <merchant_id> <endpoint_id> --promote-after 0s',
+  ].join('\n'),
+  WEBHOOK_ENDPOINT_DELETED:
+    "To list the merchant's webhook endpoints: gatehouse webhook endpoint list <merchant_id>",
+  TOO_MANY_WEBHOOK_ENDPOINTS:
+    'Delete one that is no longer used: gatehouse webhook endpoint delete <merchant_id> <endpoint_id>',
+  NO_NEXT_SECRET: [
+    'To list secrets: gatehouse webhook secret list <merchant_id>',
+    'Those of a webhook endpoint: gatehouse webhook endpoint show <merchant_id> <endpoint_id>',
+  ].join('\n'),
+  REDELIVERY_RUNNING: 'The running redelivery ends soon by itself. Try again then.',
+  RECONCILIATION_NOT_FOUND: 'To list reconciliations: gatehouse reconcile list',
+  API_KEY_NOT_USABLE: 'Create a new key: gatehouse key issue <merchant_id> --environment <environment>',
+  TOO_MANY_API_KEYS: 'Revoke a key that is no longer used: gatehouse key revoke <merchant_id> <api_key_id>',
+  INVALID_CLIENT_CERTIFICATE:
+    'Set GATEHOUSE_TLS_CERTIFICATE_FILE and GATEHOUSE_TLS_KEY_FILE to a certificate that the server accepts.',
+  OVERLOADED: 'Try again in a few seconds.',
+  SERVER_DRAINING: ({ server = 'core' }) =>
+    `The ${server} is stopping. Try again when it, or another, is running.`,
+  CORE_UNAVAILABLE: seeDoctor,
+  DATABASE_UNAVAILABLE: seeDoctor,
+  INTERNAL: seeDoctor,
 };
+
+function adviceFor(reason: string, context: FailureContext): string {
+  const found = Object.entries(advice).find(([known]) => known === reason)?.[1] ?? '';
+  return typeof found === 'string' ? found : found(context);
+}
 
 /** The options whose names differ from those of the fields that they fill. */
 const optionNames: Readonly<Record<string, string>> = { date: 'day' };
@@ -250,8 +263,9 @@ const whatToDoIfItHangs =
 const whyItMayExit =
   'If it was started, read its log. Core exits if a setting is invalid, or if its master key is not that of the database.';
 
-const seeDoctor = ({ isDoctor }: FailureContext): string =>
-  isDoctor ? '' : `To find the cause: gatehouse doctor`;
+function seeDoctor({ isDoctor }: FailureContext): string {
+  return isDoctor ? '' : 'To find the cause: gatehouse doctor';
+}
 
 /** grpc-js names the server only if the call was connected. */
 const wasConnected = ({ rawMessage }: ConnectError): boolean => rawMessage.includes('remote_addr');

@@ -61,7 +61,7 @@ export function addSettlementCommands(program: Command, run: Runner, find: FindM
   const settlement = program
     .command('settlement')
     .description(
-      'settle a payment or refund that its wallet does not decide, or a stray payment that it does not return; two operators must agree',
+      'settle a payment or refund that a wallet does not decide, or an unreturned stray payment; two operators must agree',
     );
 
   onAnyMerchant(
