@@ -207,7 +207,7 @@ function addMerchantApi(app: FastifyInstance, options: RestFacadeOptions): void 
     draining: options.draining,
   });
   const refuseWhen = createRefusals();
-  const clients = { orders, refunds, orderStories, webhooks };
+  const clients = { refunds, orderStories, webhooks };
   const endedAnswers = createEndedAnswers(nowMs);
   const context = {
     ...clients,

@@ -8,7 +8,6 @@ import { directReply } from '../merchant-api/replies.ts';
 import type { DirectPaymentEnd } from '../merchant-api/replies.ts';
 import { directBodySchema, directQuerySchema, fieldNames } from '../merchant-api/requests.ts';
 import { callerOf } from './authentication.ts';
-import { callOptions } from './endpoint.ts';
 import type { EndpointContext } from './endpoint.ts';
 import { readFields, mergedRefusal } from './field-reading.ts';
 import { idempotencyKeyHeader, readIdempotencyKey } from './idempotency-key.ts';
@@ -67,7 +66,7 @@ export function addDirectEndpoint(app: FastifyInstance, context: EndpointContext
 async function startDirectPayment(
   request: FastifyRequest,
   reply: FastifyReply,
-  { calls, orders, environment }: EndpointContext,
+  { calls, environment }: EndpointContext,
 ): Promise<FastifyReply> {
   const option = readPaymentOption(request);
   const { idempotencyKey, keyProblems } = readIdempotencyKey(request);
@@ -87,7 +86,7 @@ async function startDirectPayment(
   const problems = [...optionProblems(option, reading.usable), ...reading.problems, ...keyProblems];
   if (problems.length > 0 || reading.schemaProblems.length > 0) {
     throw await mergedRefusal({ ...reading, problems }, ['payment_option', ...directFields], () =>
-      orders.startDirectPayment({ ...message, validateOnly: true }, callOptions(request)),
+      calls.startDirectPayment({ ...message, validateOnly: true }, request.id),
     );
   }
   const { order, paymentAttempt } = await calls.startDirectPayment(message, request.id);

@@ -1,7 +1,6 @@
 import type { CallOptions, Client } from '@connectrpc/connect';
 import type { FastifyRequest } from 'fastify';
 import type { Environment } from '../gen/gatehouse/v1/order_pb.js';
-import type { OrderService } from '../gen/gatehouse/v1/order_service_pb.js';
 import type { OrderStoryService } from '../gen/gatehouse/v1/order_story_service_pb.js';
 import type { WebhookService } from '../gen/gatehouse/v1/webhook_service_pb.js';
 import type { RefundService } from '../gen/gatehouse/v1/refund_service_pb.js';
@@ -15,8 +14,6 @@ import type { WaitUntilEnded } from './order-waits.ts';
 export interface EndpointContext {
   readonly calls: OrderCalls;
   readonly endedAnswers: EndedAnswers;
-  /** For rare calls, which are not batched. */
-  readonly orders: Client<typeof OrderService>;
   readonly refunds: Client<typeof RefundService>;
   readonly orderStories: Client<typeof OrderStoryService>;
   /** A client of the `webhooks` process. */

@@ -24,6 +24,9 @@ export const maxJsonDepth = 16;
 /** The token kinds of jsonc-parser's scanner that are used here. Its `const enum` cannot be imported when types are erased. */
 const token = { openBrace: 1, closeBrace: 2, openBracket: 3, closeBracket: 4, comma: 5, string: 10, end: 17 };
 
+/** Longer than any valid field, in UTF-16 code units. Only the beginning of a longer text is kept, because it is refused in any case. */
+const maxFieldLength = 4_096;
+
 /** The result for a body that is not an object, with the issue. */
 export function unreadableBody(issue: string, field = 'body'): BodyReading {
   return { readable: false, issues: [{ field, issue }] };
@@ -34,52 +37,52 @@ export function unreadableBody(issue: string, field = 'body'): BodyReading {
  * may have a key twice or the key `__proto__`. An empty body counts as `{}`, so that the answer names the required fields. A duplicate key
  * is reported on its field if `fields` contains it, otherwise on the body.
  *
- * Unknown members, lists and objects are dropped, except in a short excerpt. A request may wait for long, and such a body can need twenty
- * times its size in memory.
+ * Unknown members, lists, objects and the ends of long texts are dropped, except in a short excerpt. A request may wait for long, and such a
+ * body can need twenty times its size in memory.
  */
 export function readJsonObject(bytes: Buffer, fields: readonly string[]): BodyReading {
   if (bytes.length === 0) return { readable: true, object: {}, excerpt: undefined, issues: [] };
   if (!isUtf8(bytes)) return unreadableBody('must be UTF-8 text');
   const text = bytes.toString('utf8');
   if (text.startsWith('\ufeff')) return unreadableBody('must not start with a byte order mark');
+  const shape = shapeOf(text);
+  if (shape.depth > maxJsonDepth)
+    return unreadableBody(`must not be nested deeper than ${maxJsonDepth} levels`);
   const parsed = parseJson(text);
   if ('issue' in parsed) return unreadableBody(parsed.issue);
   if (typeof parsed.value !== 'object' || parsed.value === null || Array.isArray(parsed.value)) {
     return unreadableBody('must be a JSON object');
   }
-  const issues = isPlain(text, parsed.value) ? [] : structureIssues(text, fields);
-  const isWhole = Object.entries(parsed.value).every(
-    ([name, value]) => fields.includes(name) && !isListOrObject(value),
+  const body: object = parsed.value;
+  const issues = membersIn(body, shape.depth) === shape.members ? [] : structureIssues(text, fields);
+  const isWhole = Object.keys(body).every(
+    (name) => fields.includes(name) && !isShortened(Reflect.get(body, name)),
   );
-  if (isWhole) return { readable: true, object: parsed.value, excerpt: undefined, issues };
-  return {
-    readable: true,
-    object: pickFields(parsed.value, fields),
-    excerpt: excerptOf(parsed.value),
-    issues,
-  };
+  if (isWhole) return { readable: true, object: body, excerpt: undefined, issues };
+  return { readable: true, object: pickFields(body, fields), excerpt: excerptOf(body), issues };
 }
 
-const isListOrObject = (value: unknown): boolean => typeof value === 'object' && value !== null;
+const isListOrObject = (value: unknown): value is object => typeof value === 'object' && value !== null;
+
+const isLong = (value: unknown): value is string =>
+  typeof value === 'string' && value.length > maxFieldLength;
+
+const isShortened = (value: unknown): boolean => isListOrObject(value) || isLong(value);
+
+function shorten(value: unknown): unknown {
+  if (isListOrObject(value)) return Array.isArray(value) ? [] : {};
+  return isLong(value) ? value.slice(0, maxFieldLength).toWellFormed() : value;
+}
 
 function pickFields(body: object, fields: readonly string[]): object {
   const known = fields.filter((name) => Object.hasOwn(body, name));
-  return Object.fromEntries(
-    known.map((name) => {
-      const value: unknown = Reflect.get(body, name);
-      return [name, isListOrObject(value) ? (Array.isArray(value) ? [] : {}) : value];
-    }),
-  );
+  return Object.fromEntries(known.map((name) => [name, shorten(Reflect.get(body, name))]));
 }
 
-/** The beginning of the body as JSON; '' for a body that is nested too deeply for JSON.stringify. JSON.parse has no such limit. */
+/** The beginning of the body as JSON. */
 function excerptOf(body: object): string {
-  try {
-    // A part of a text keeps the whole text in memory, unless it is copied. The additional character shows that the text was cut.
-    return Buffer.from(JSON.stringify(body).slice(0, maskedLength + 1)).toString();
-  } catch {
-    return '';
-  }
+  // A part of a text keeps the whole text in memory, unless it is copied. The additional character shows that the text was cut.
+  return Buffer.from(JSON.stringify(body).slice(0, maskedLength + 1)).toString();
 }
 
 function parseJson(text: string): { value: unknown } | { issue: string } {
@@ -92,23 +95,51 @@ function parseJson(text: string): { value: unknown } | { issue: string } {
   }
 }
 
+const char = {
+  quote: 0x22,
+  colon: 0x3a,
+  openBracket: 0x5b,
+  backslash: 0x5c,
+  closeBracket: 0x5d,
+  openBrace: 0x7b,
+  closeBrace: 0x7d,
+};
+
 /**
- * A quick test for a simple object: every value is a text, nothing is escaped, and no key is duplicated. Each member then has
- * four quotation marks, and a duplicate that `JSON.parse` dropped would add at least two. Almost every body passes, and
- * needs no second scan.
+ * The levels and the members of a JSON text, counted by its brackets and colons. They are counted before it is parsed, because bodies that
+ * are nested deeply cost the most. Another text has some numbers too.
  */
-function isPlain(text: string, object: object): boolean {
-  if (text.includes('\\') || Object.hasOwn(object, '__proto__')) return false;
-  const values: unknown[] = Object.values(object);
-  if (!values.every((value) => typeof value === 'string')) return false;
-  let quotes = 0;
-  for (let at = text.indexOf('"'); at !== -1; at = text.indexOf('"', at + 1)) quotes += 1;
-  return quotes === 4 * values.length;
+function shapeOf(text: string): { readonly depth: number; readonly members: number } {
+  let [depth, open, members, isInString] = [0, 0, 0, false];
+  for (let at = 0; at < text.length; at += 1) {
+    const code = text.charCodeAt(at);
+    if (isInString) {
+      if (code === char.backslash) at += 1;
+      else if (code === char.quote) isInString = false;
+    } else if (code === char.quote) isInString = true;
+    else if (code === char.colon) members += 1;
+    else if (code === char.openBrace || code === char.openBracket) depth = Math.max(depth, (open += 1));
+    else if (code === char.closeBrace || code === char.closeBracket) open -= 1;
+  }
+  return { depth, members };
 }
 
 /**
- * Issues that `JSON.parse` accepts, but that two parsers may read differently. It is iterative, so that deep nesting cannot
- * exhaust the stack. The text was parsed before, so the order of its tokens is valid.
+ * The members of a parsed text with so many levels. It has fewer than the text if `JSON.parse` dropped a duplicate. A key `__proto__` does not
+ * count. So almost every body has as many as its text, and needs no second scan.
+ */
+function membersIn(value: unknown, depth: number): number {
+  if (depth === 0 || !isListOrObject(value)) return 0;
+  const own = Array.isArray(value)
+    ? 0
+    : Object.keys(value).length - (Object.hasOwn(value, '__proto__') ? 1 : 0);
+  if (depth === 1) return own;
+  return Object.values(value).reduce<number>((sum, each) => sum + membersIn(each, depth - 1), own);
+}
+
+/**
+ * Issues that `JSON.parse` accepts, but that two parsers may read differently. The text was parsed before, so the order of its tokens is
+ * valid.
  */
 function structureIssues(text: string, fields: readonly string[]): ErrorDetail[] {
   const issues = new Map<string, ErrorDetail>();
@@ -122,9 +153,7 @@ function structureIssues(text: string, fields: readonly string[]): ErrorDetail[]
       case token.openBracket:
         keysOfOpen.push(kind === token.openBrace ? new Set() : null);
         keyComesNext = kind === token.openBrace;
-        if (keysOfOpen.length <= maxJsonDepth) break;
-        report('body', `must not be nested deeper than ${maxJsonDepth} levels`);
-        return [...issues.values()];
+        break;
       case token.closeBrace:
       case token.closeBracket:
         keysOfOpen.pop();

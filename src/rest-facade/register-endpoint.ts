@@ -2,7 +2,6 @@ import type { FastifyInstance } from 'fastify';
 import { registerReply } from '../merchant-api/replies.ts';
 import { fieldNames, registerBodySchema } from '../merchant-api/requests.ts';
 import { callerOf } from './authentication.ts';
-import { callOptions } from './endpoint.ts';
 import type { EndpointContext } from './endpoint.ts';
 import { readFields, mergedRefusal } from './field-reading.ts';
 import { idempotencyKeyHeader, readIdempotencyKey } from './idempotency-key.ts';
@@ -20,7 +19,7 @@ Any other request with a taken \`order_number\` gets 400, with a detail on \`ord
 /** POST /api/v1/register: docs/merchant-api.md, "Register a payment order". */
 export function addRegisterEndpoint(
   app: FastifyInstance,
-  { calls, orders, environment, refuseWhen }: EndpointContext,
+  { calls, environment, refuseWhen }: EndpointContext,
 ): void {
   app.route({
     method: 'POST',
@@ -61,7 +60,7 @@ export function addRegisterEndpoint(
       };
       if (reading.problems.length > 0 || reading.schemaProblems.length > 0) {
         throw await mergedRefusal(reading, registerFields, () =>
-          orders.registerOrder({ ...message, validateOnly: true }, callOptions(request)),
+          calls.register({ ...message, validateOnly: true }, request.id),
         );
       }
       const { checkoutUrl } = await calls.register(message, request.id);

@@ -1,8 +1,13 @@
+import { create } from '@bufbuild/protobuf';
 import { ConnectError, Code } from '@connectrpc/connect';
 import type { ServiceImpl } from '@connectrpc/connect';
 import { describe, expect, test } from '@jest/globals';
 import { OrderFact } from '../../../src/gen/gatehouse/v1/order_explanation_pb.js';
 import { OrderStatus } from '../../../src/gen/gatehouse/v1/order_pb.js';
+import {
+  RegisterOrderResponseSchema,
+  RegisterOrderResultSchema,
+} from '../../../src/gen/gatehouse/v1/order_service_pb.js';
 import type { OrderService } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
 import { errorReasons, rpcError } from '../../../src/contract/error-reason.ts';
 import type { ErrorReason } from '../../../src/contract/error-reason.ts';
@@ -22,6 +27,7 @@ const facade = shared(() =>
   startFacadeOverRpc({
     orders: {
       registerOrder: (...call) => core.registerOrder!(...call),
+      batchRegisterOrders: (...call) => core.batchRegisterOrders!(...call),
       startDirectPayment: (...call) => core.startDirectPayment!(...call),
       getOrder: (...call) => core.getOrder!(...call),
     },
@@ -256,6 +262,31 @@ describe('all problems at once', () => {
         { field: 'customer_phone', issue: 'is required' },
       ],
     });
+  });
+
+  test('core checks the requests of one turn in one call', async () => {
+    const batches: unknown[] = [];
+    core = {
+      batchRegisterOrders: ({ requests }) => {
+        batches.push(requests);
+        const result = { case: 'response', value: create(RegisterOrderResponseSchema) } as const;
+        return { results: requests.map(() => create(RegisterOrderResultSchema, { result })) };
+      },
+    };
+    const names = ['a', 'b', 'c'];
+    const answers = await Promise.all(
+      names.map((order_number) =>
+        facade.app.inject({
+          method: 'POST',
+          url: '/api/v1/register',
+          headers: { apikey: 'key' },
+          payload: { ...registration(), order_number, amount: 1 },
+        }),
+      ),
+    );
+
+    expect(answers.map(({ statusCode }) => statusCode)).toEqual([400, 400, 400]);
+    expect(batches).toMatchObject([names.map((orderNumber) => ({ orderNumber, validateOnly: true }))]);
   });
 
   test('a value that only the published schema forbids gets 400 in the words of the schema', async () => {

@@ -51,6 +51,18 @@ describe('reading a body as a JSON object', () => {
     });
   });
 
+  test('keeps the beginning of a text that is longer than any field', () => {
+    const amount = `${'9'.repeat(4_095)}\ud83d\ude00${'9'.repeat(20_000)}`;
+    expect(read(JSON.stringify({ amount }))).toEqual({
+      readable: true,
+      object: { amount: `${'9'.repeat(4_095)}\ufffd` },
+      excerpt: JSON.stringify({ amount })
+        .slice(0, maskedLength + 1)
+        .toWellFormed(),
+      issues: [],
+    });
+  });
+
   forAll([fc.uint8Array({ maxLength: 200 })])('never throws, whatever the bytes', (bytes) => {
     expect(() => readJsonObject(Buffer.from(bytes), [])).not.toThrow();
   });
@@ -101,7 +113,10 @@ describe('reading a body as a JSON object', () => {
     ['arrays', `{"a":${'['.repeat(maxJsonDepth)}${']'.repeat(maxJsonDepth)}}`],
     ['far too many arrays', `{"a":${'['.repeat(16_000)}${']'.repeat(16_000)}}`],
   ])('refuses nesting beyond the limit: %s', (_name, text) => {
-    expect(read(text).issues).toEqual([{ field: 'body', issue: 'must not be nested deeper than 16 levels' }]);
+    expect(read(text)).toEqual({
+      readable: false,
+      issues: [{ field: 'body', issue: 'must not be nested deeper than 16 levels' }],
+    });
   });
 
   test('treats an empty body as an object without fields', () => {
