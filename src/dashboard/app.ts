@@ -32,6 +32,7 @@ import { addWebhookSecrets } from './developers/add-webhook-secrets.ts';
 import { addWebhooks } from './developers/add-webhooks.ts';
 import { createErrorHandler } from './error-reply.ts';
 import { chooseLanguage } from './language-choice.ts';
+import { useForm } from './forms/use-form.ts';
 import { addHome } from './home/add-home.ts';
 import type { Mailer } from './mail/mailer.ts';
 import { addAudit } from './organisation/add-audit.ts';
@@ -232,6 +233,7 @@ async function addPageHooks(
     now,
     sendToSignIn: createSendToSignIn(dashboard),
   });
+  pages.addHook('preHandler', (request) => useForm(clients.sessions, request));
   addPageTurns(pages);
   pages.addHook('onRequest', async (request, reply) => {
     // The user, and so the user's language, is known now.

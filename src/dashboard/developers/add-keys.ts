@@ -7,7 +7,6 @@ import { tryCall, callOptions, loadPanel } from '../try-call.ts';
 import type { Dashboard } from '../dashboard.ts';
 import { emptyForm, readForm } from '../forms/read-form.ts';
 import type { FormState } from '../forms/read-form.ts';
-import { useForm } from '../forms/use-form.ts';
 import { keys as amharic } from '../language/amharic/keys.ts';
 import { keys as english } from '../language/english/keys.ts';
 import { wordsFor } from '../language/words.ts';
@@ -110,7 +109,6 @@ export function addKeys(app: FastifyInstance, dashboard: Dashboard): void {
     if (!form.ok) return showKeys(request, reply, { form, status: 400 });
     const label = form.value.label ?? '';
     const scopes = form.value.refunds === 'yes' ? [ApiKeyScope.REFUNDS] : [];
-    await useForm(clients, request);
     const answer = await tryCall(request, (options) =>
       clients.apiKeys.issueApiKey({ ...scopeOf(request), label, scopes }, options),
     );
@@ -126,7 +124,6 @@ export function addKeys(app: FastifyInstance, dashboard: Dashboard): void {
   app.post(`${path}/:keyId/rotate`, async (request, reply) => {
     const form = readForm(Overlap, request.body, shellWords[request.language].forms);
     if (!form.ok) return showKeys(request, reply, { status: 400 });
-    await useForm(clients, request);
     const key = await requireKey(request);
     const rotation = { ...key, overlap: durationFromMs(overlapsMs[form.value.overlap]) };
     const rotated = await clients.apiKeys

@@ -8,7 +8,6 @@ import type { Dashboard } from '../dashboard.ts';
 import { emptyForm, fieldsOf, readForm } from '../forms/read-form.ts';
 import type { FormState } from '../forms/read-form.ts';
 import { requireSeen } from '../forms/require-seen.ts';
-import { useForm } from '../forms/use-form.ts';
 import { EndpointState } from '../../gen/gatehouse/v1/webhook_service_pb.js';
 import type { WebhookEndpoint } from '../../gen/gatehouse/v1/webhook_endpoint_service_pb.js';
 import { webhookEndpoints as amharic } from '../language/amharic/webhook-endpoints.ts';
@@ -115,7 +114,6 @@ function addList(app: FastifyInstance, dashboard: Dashboard): void {
     const form = readForm(Settings, request.body, shellWords[request.language].forms);
     if (!form.ok) return showList(dashboard, request, reply.code(400), { form, types });
     const { url, description = '' } = form.value;
-    await useForm(dashboard.clients, request);
     const created = await tryCall(request, (options) =>
       dashboard.clients.webhookEndpoints.createWebhookEndpoint(
         { ...scopeOf(request), url, description, eventTypes: types },
@@ -263,7 +261,6 @@ function addSecrets(app: FastifyInstance, dashboard: Dashboard): void {
   const { webhookEndpoints } = dashboard.clients;
 
   app.post(`${path}/:endpointId/rotate-secret`, async (request, reply) => {
-    await useForm(dashboard.clients, request);
     await seenEndpoint(request, dashboard);
     const { secret, signingSecret } = await webhookEndpoints.rotateWebhookEndpointSecret(
       { ...keyOf(request), promoteAfter: durationFromMs(dayMs) },

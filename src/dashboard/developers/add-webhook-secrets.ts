@@ -6,7 +6,6 @@ import { callOptions, loadPanel } from '../try-call.ts';
 import type { Dashboard } from '../dashboard.ts';
 import { readForm } from '../forms/read-form.ts';
 import { requireSeen } from '../forms/require-seen.ts';
-import { useForm } from '../forms/use-form.ts';
 import { SigningSecretState } from '../../gen/gatehouse/v1/webhook_service_pb.js';
 import type { SigningSecret } from '../../gen/gatehouse/v1/webhook_service_pb.js';
 import { wordsFor } from '../language/words.ts';
@@ -83,7 +82,6 @@ export function addWebhookSecrets(app: FastifyInstance, dashboard: Dashboard): v
       reply.code(400);
       return showSecrets(request, reply);
     }
-    await useForm(clients, request);
     await requireUnchanged(request);
     const { secret, signingSecret } = await webhooks.rotateSigningSecret(
       { ...scopeOf(request), promoteAfter: durationFromMs(waitsMs[form.value.after]) },

@@ -1,23 +1,25 @@
+import { hash } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
-import { signedInUserOf } from '../access/page-context.ts';
 import type { DashboardClients } from '../clients.ts';
 import { PageProblem } from '../page-problem.ts';
 import { callOptions } from '../try-call.ts';
-import { fieldOf } from './read-form.ts';
+import { fieldOf, fieldsOf } from './read-form.ts';
 
 /**
- * Call it before a form creates something. Each page has a new `form_id`, which core accepts once for each path. So a form that is sent
- * twice, even at the same moment or to two processes, has its effect once. @throws PageProblem the second time
+ * Uses the form of a signed-in user, if it has a `form_id`. Call it before the handlers. Each page has a new id, and core accepts the same fields
+ * with it once for each path. So a form that is sent twice, even at the same moment or to two processes, has its effect once.
+ * @throws PageProblem the second time
  */
 export async function useForm(
-  { sessions }: Pick<DashboardClients, 'sessions'>,
+  sessions: DashboardClients['sessions'],
   request: FastifyRequest,
 ): Promise<void> {
-  const formId = fieldOf(request.body, 'form_id');
-  // Pages of the previous version have no such field.
-  if (formId === '') return;
+  const { signedInUser } = request;
+  if (signedInUser === null || fieldOf(request.body, 'form_id') === '') return;
   const [path = ''] = request.url.split('?');
-  const { userId } = signedInUserOf(request);
-  const { wasUsed } = await sessions.useForm({ userId, form: `${formId} ${path}` }, callOptions(request));
+  // Core stores it. A form may contain a password, which nobody can guess from a hash that includes the random id.
+  const fields = fieldsOf(request.body).filter(([name]) => name !== '_csrf');
+  const form = hash('sha256', JSON.stringify([path, fields]), 'base64url');
+  const { wasUsed } = await sessions.useForm({ userId: signedInUser.userId, form }, callOptions(request));
   if (wasUsed) throw new PageProblem('sentBefore', 'FORM_SENT_BEFORE');
 }

@@ -11,7 +11,6 @@ import type { Dashboard } from '../dashboard.ts';
 import { emptyForm, fieldOf, fieldsOf, readForm } from '../forms/read-form.ts';
 import type { FormState } from '../forms/read-form.ts';
 import { requireSeen } from '../forms/require-seen.ts';
-import { useForm } from '../forms/use-form.ts';
 import { momentOf } from '../moment-text.ts';
 import { PageProblem, notFound } from '../page-problem.ts';
 import { shellWords } from '../send-page.ts';
@@ -47,7 +46,6 @@ function addList(app: FastifyInstance, dashboard: Dashboard): void {
     const form = readForm(NewMerchant, request.body, shellWords[request.language].forms);
     if (!form.ok) return showList(dashboard, request, reply, form, 400);
     const { name, production } = form.value;
-    await useForm(dashboard.clients, request);
     const answer = await tryCall(request, (options) =>
       dashboard.clients.merchants.createMerchant(
         { name, productionActivated: production === 'yes' },

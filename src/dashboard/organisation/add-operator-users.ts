@@ -9,7 +9,6 @@ import type { Answer } from '../try-call.ts';
 import type { Dashboard } from '../dashboard.ts';
 import { emptyForm, readForm } from '../forms/read-form.ts';
 import type { FormReading, FormState } from '../forms/read-form.ts';
-import { useForm } from '../forms/use-form.ts';
 import { operatorUsers as amharic } from '../language/amharic/operator-users.ts';
 import { operatorUsers as english } from '../language/english/operator-users.ts';
 import { wordsFor } from '../language/words.ts';
@@ -60,7 +59,6 @@ export function addOperatorUsers(app: FastifyInstance, dashboard: Dashboard): vo
     const invite = read(request);
     if (!invite.ok) return showUsers(dashboard, request, reply, { invite, status: 400 });
     const { email } = invite.value;
-    await useForm(dashboard.clients, request);
     const answer = await tryCall(request, (options) =>
       accounts.inviteUser({ email, asOperator: true }, options),
     );

@@ -6,7 +6,6 @@ import { tryCall, loadPanel } from '../try-call.ts';
 import type { Dashboard } from '../dashboard.ts';
 import { emptyForm, readForm } from '../forms/read-form.ts';
 import type { FormState } from '../forms/read-form.ts';
-import { useForm } from '../forms/use-form.ts';
 import { team as amharic } from '../language/amharic/team.ts';
 import { team as english } from '../language/english/team.ts';
 import { wordsFor } from '../language/words.ts';
@@ -102,7 +101,6 @@ function addInvite(app: FastifyInstance, dashboard: Dashboard): void {
     const merchant = pageMerchantOf(request);
     const { merchantId } = merchant;
     const { email, role } = form.value;
-    await useForm(dashboard.clients, request);
     const answer = await tryCall(request, (options) =>
       dashboard.clients.accounts.inviteUser({ email, merchantId, role: roleNumbers[role] }, options),
     );

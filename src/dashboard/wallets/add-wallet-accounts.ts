@@ -6,7 +6,6 @@ import { tryCall, callOptions } from '../try-call.ts';
 import type { Answer } from '../try-call.ts';
 import type { Dashboard } from '../dashboard.ts';
 import { fieldOf, fieldsOf } from '../forms/read-form.ts';
-import { useForm } from '../forms/use-form.ts';
 import { PageProblem } from '../page-problem.ts';
 import type { RpcFailure } from '../rpc-failure.ts';
 import { shellWords } from '../send-page.ts';
@@ -91,7 +90,6 @@ export function addWalletAccounts(app: FastifyInstance, { clients, sendPage, tim
     const values = valuesOf(request.body);
     if (fieldOf(request.body, wholeFormField) === '')
       return show(request, reply, { values, problem: words.own.add.again, status: 400 });
-    await useForm(clients, request);
     const answer = await tryCall(request, (options) =>
       clients.merchantWallets.addWalletAccount(
         { ...scopeOf(request), wallet: request.params.wallet, values },

@@ -136,6 +136,7 @@ describe('keys', () => {
     ['keys/:key/rotate', { overlap: 'hour' }],
     ['webhooks/secrets/rotate', { seen: '', after: 'now' }],
     ['webhooks/endpoints', { url: 'http://127.0.0.1:9/hook' }],
+    ['webhooks/test', { url: 'http://127.0.0.1:9/hook' }],
   ])('of a form to %s that is sent eight times at once, one has its effect', async (path, fields) => {
     const { merchant, visitor, at } = await desk.atNewMerchant();
     await visitor.post(at('keys'), { label: 'first' });
@@ -144,7 +145,7 @@ describe('keys', () => {
 
     const answers = await Promise.all(Array.from({ length: 8 }, () => visitor.post(to, form)));
 
-    expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
+    expect(answers.filter(({ status }) => status < 400)).toHaveLength(1);
     expect(answers.filter((answer) => headingOf(answer) === 'This form was already sent')).toHaveLength(7);
   });
 });

@@ -200,17 +200,31 @@ function formFieldsOf(page: string, day: string): Record<string, string> {
     (forms[0] ?? '').matchAll(/name="([^"]+)" value="([^"]*)"/g),
     ([, name = '', value = '']) => [name, value],
   );
-  return Object.fromEntries(fields.filter(([name]) => name !== '_csrf')) as Record<string, string>;
+  return Object.fromEntries(fields.filter(([name]) => name !== '_csrf' && name !== 'form_id')) as Record<
+    string,
+    string
+  >;
 }
 
-test('a form that is sent twice creates one merchant', async () => {
-  const form_id = hiddenField(await operator.get('/operator/merchants'), 'form_id') ?? '';
-  const create = () => operator.post('/operator/merchants', { form_id, name: 'Once' });
+test.each<readonly [string, Readonly<Record<string, string>>]>([
+  ['/operator/merchants', { name: 'Once' }],
+  ['/operator/reconciliations', { environment: 'sandbox', wallet: 'walleta', date: '2026-01-29' }],
+])('a form to %s that is sent twice has its effect once', async (path, fields) => {
+  const form_id = hiddenField(await operator.get(path), 'form_id') ?? '';
+  const send = () => operator.post(path, { ...fields, form_id });
 
-  const statuses = (await Promise.all([create(), create()])).map(({ status }) => status);
+  const statuses = (await Promise.all([send(), send()])).map(({ status }) => status);
 
   expect(statuses.sort()).toEqual([303, 409]);
-  expect((await operator.get('/operator/merchants')).body.match(/<bdi>Once</g)).toHaveLength(1);
+});
+
+test('a form whose fields were corrected on the same page is another form', async () => {
+  const form_id = hiddenField(await operator.get('/operator/merchants'), 'form_id') ?? '';
+  const send = (name: string) => operator.post('/operator/merchants', { form_id, name });
+
+  const statuses = [await send('Twice'), await send('Twice, corrected')].map(({ status }) => status);
+
+  expect(statuses).toEqual([303, 303]);
 });
 
 test('an operator creates a merchant, sets its terms, suspends and resumes it, and an outdated form changes nothing', async () => {

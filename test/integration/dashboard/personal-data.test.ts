@@ -2,6 +2,7 @@ import { beforeAll, expect, test } from '@jest/globals';
 import { AuditService } from '../../../src/gen/gatehouse/v1/audit_service_pb.js';
 import { PersonalDataService } from '../../../src/gen/gatehouse/v1/personal_data_service_pb.js';
 import { OrderService } from '../../../src/gen/gatehouse/v1/order_service_pb.js';
+import { hiddenField } from '../../support/dashboard-visitor.ts';
 import type { DashboardVisitor } from '../../support/dashboard-visitor.ts';
 import { registration } from '../../support/order-requests.ts';
 import { sharedClient, sharedConnection, sharedStack } from '../../support/shared-stack.ts';
@@ -35,6 +36,19 @@ async function registerFor(phone: string): Promise<string> {
 
 const requestsFor = async (phone: string) =>
   (await personalData.listErasureRequests({ phone })).erasureRequests;
+
+test('a confirmed erasure that is sent twice is requested once', async () => {
+  const phone = newPhone();
+  await registerFor(phone);
+  const typed = { erased_phone: phone, erased_merchant_id: '' };
+  const form_id = hiddenField(await operator.post(`${path}/check`, typed), 'form_id') ?? '';
+
+  const send = () => operator.post(path, { ...typed, form_id });
+  const statuses = (await Promise.all([send(), send()])).map(({ status }) => status);
+
+  expect(statuses.sort()).toEqual([303, 409]);
+  expect(await requestsFor(phone)).toHaveLength(1);
+});
 
 test('an operator sees what an erasure concerns, confirms it, and sees what is not erased yet', async () => {
   const phone = newPhone();

@@ -1839,7 +1839,7 @@ export declare type UseFormRequest = Message<"gatehouse.v1.UseFormRequest"> & {
   userId: string;
 
   /**
-   * A name that the dashboard gave the form when it showed it; at most 512 characters.
+   * A name of the form with its contents, such as a hash; at most 512 characters.
    *
    * @generated from field: string form = 2;
    */
