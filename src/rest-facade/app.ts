@@ -135,6 +135,8 @@ export async function buildRestFacade(options: RestFacadeOptions): Promise<Fasti
         useDefaults: false,
         // Formats are documentation. Core validates the texts.
         validateFormats: false,
+        // The schemas are fixed, and a test checks them. Ajv would compile the schema of all schemas at each start.
+        validateSchema: false,
       },
     },
   });
