@@ -7,9 +7,15 @@ import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { findOrInstallNatsServer } from '../../src/main/local/nats-binary.ts';
-import { isRunning } from '../unit/local/processes.ts';
 import { temporaryFolders } from '../unit/local/temporary-folder.ts';
-import { command, expectRefusal, oneCommand, portSettings, projectRoot } from './one-command.ts';
+import {
+  command,
+  expectRefusal,
+  expectRefusalWithin,
+  oneCommand,
+  portSettings,
+  projectRoot,
+} from './one-command.ts';
 
 const isRoot = process.getuid?.() === 0;
 /** Debian's nobody. */
@@ -29,8 +35,8 @@ describe('the one command refuses to start, and says what to do', () => {
       }),
     );
     const env = Object.fromEntries(servers.map(({ setting, port }) => [setting, String(port)]));
-    await expectRefusal(
-      start({ dataFolder, env }),
+    await expectRefusalWithin(
+      { dataFolder, env },
       ...servers.map(({ setting, port }) => `Port ${port} on 127.0.0.1 (${setting}) is taken by `),
       `${portSettings.map((setting) => `${setting}=0`).join(' ')} npm start`,
     );
@@ -43,17 +49,12 @@ describe('the one command refuses to start, and says what to do', () => {
     ['GATEHOUSE_RATE_LIMIT_PER_KEY', 'many', 'GATEHOUSE_RATE_LIMIT_PER_KEY must be a whole number'],
     ['GATEHOUSE_HOST', '192.0.2.1', 'GATEHOUSE_HOST'],
     ['GATEHOUSE_DATA_DIR', '/tmp/a "b"', 'GATEHOUSE_DATA_DIR must have no " and no \\: /tmp/a "b"'],
-  ])(
-    'when %s is %s, before it starts any process, and leaves none behind',
-    async (setting, value, message) => {
-      const dataFolder = await newFolder();
-      const run = start({ dataFolder, env: { [setting]: value } });
-      await expectRefusal(run, message);
-      expect(existsSync(join(dataFolder, 'postgres'))).toBe(false);
-      expect(existsSync(join(dataFolder, 'nats'))).toBe(false);
-      expect(await isRunning(run.process.pid ?? 0)).toBe(false);
-    },
-  );
+  ])('when %s is %s, before it starts any process', async (setting, value, message) => {
+    const dataFolder = await newFolder();
+    await expectRefusalWithin({ dataFolder, env: { [setting]: value } }, message);
+    expect(existsSync(join(dataFolder, 'postgres'))).toBe(false);
+    expect(existsSync(join(dataFolder, 'nats'))).toBe(false);
+  });
 
   test('when it would install packages from which a database runs', async () => {
     const project = await realpath(await newFolder());
@@ -119,13 +120,13 @@ describe('the one command refuses to start, and says what to do', () => {
     test('when its data folder belongs to another user', async () => {
       const dataFolder = await newFolder();
       await chown(dataFolder, nobody.uid, nobody.gid);
-      await expectRefusal(start({ dataFolder }), `${dataFolder} belongs to another user (uid ${nobody.uid})`);
+      await expectRefusalWithin({ dataFolder }, `${dataFolder} belongs to another user (uid ${nobody.uid})`);
     });
 
     test('when all users may write into its data folder', async () => {
       const dataFolder = await newFolder();
       await chmod(dataFolder, 0o777);
-      await expectRefusal(start({ dataFolder }), `chmod o-w ${dataFolder}`);
+      await expectRefusalWithin({ dataFolder }, `chmod o-w ${dataFolder}`);
     });
 
     test('when it may not write where its data folder would be', async () => {

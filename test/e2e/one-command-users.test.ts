@@ -67,10 +67,7 @@ describe('the one command', () => {
       await execute('cp', ['-a', ...parts.map((part) => join(projectRoot, part)), project]);
       await linkPackages(project);
       const dataFolder = join(project, '.gatehouse');
-      const run = start({
-        ...{ dataFolder, command: ['npm', 'start'], bundles: 'its own' },
-        spawn: { cwd: project },
-      });
+      const run = start({ dataFolder, command: ['npm', 'start'], spawn: { cwd: project } });
       await run.ready();
       expect((await post(await run.demo(), '/api/v1/register', anOrder('order-1'))).status).toBe(201);
       expect(run.output()).toMatch(/Keeping the database in .*, because its user cannot enter/);

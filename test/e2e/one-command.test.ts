@@ -19,7 +19,16 @@ import { waitUntil } from '../support/wait-until.ts';
 import { temporaryFolders } from '../unit/local/temporary-folder.ts';
 import { execute as executeApart } from './cli-harness.ts';
 import type { Outcome } from './cli-harness.ts';
-import { anOrder, command, expectRefusal, oneCommand, post, projectRoot, untilGone } from './one-command.ts';
+import {
+  anOrder,
+  command,
+  expectRefusal,
+  expectRefusalWithin,
+  oneCommand,
+  post,
+  projectRoot,
+  untilGone,
+} from './one-command.ts';
 import type { DemoFile, Run } from './one-command.ts';
 import { sharedFolder } from '../support/shared-folder.ts';
 
@@ -79,8 +88,8 @@ describe('the one command', () => {
       run.process.kill('SIGINT');
       expect(await run.ended).toBe(0);
       await untilGone(processes.keys());
-      await expectRefusal(
-        start({ dataFolder, env: { GATEHOUSE_NATS_URL: nats.url } }),
+      await expectRefusalWithin(
+        { dataFolder, env: { GATEHOUSE_NATS_URL: nats.url } },
         `Gatehouse has run with the database ${new URL(database.url).host}/`,
       );
     } finally {
@@ -96,8 +105,8 @@ describe('the one command', () => {
       GATEHOUSE_POSTGRES_PORT: '5433',
       GATEHOUSE_DATABASE_URL: `postgres://gatehouse:${password}@localhost:5433/gatehouse`,
     };
-    await expectRefusal(
-      start({ dataFolder, env }),
+    await expectRefusalWithin(
+      { dataFolder, env },
       `GATEHOUSE_DATABASE_URL names the database in ${dataFolder}`,
     );
   });
@@ -378,13 +387,13 @@ describe('the one command, used, killed and started again', () => {
   test('refuses to start when its secrets or its database are gone, and when its database does not start', async () => {
     const secrets = join(dataFolder, 'secrets.json');
     await rename(secrets, `${secrets}.away`);
-    await expectRefusal(start({ dataFolder }), 'secrets.json is missing', 'Restore it from a backup');
+    await expectRefusalWithin({ dataFolder }, 'secrets.json is missing', 'Restore it from a backup');
     await rename(`${secrets}.away`, secrets);
 
     const postgres = join(dataFolder, 'postgres');
     await rename(postgres, `${postgres}.away`);
-    await expectRefusal(
-      start({ dataFolder }),
+    await expectRefusalWithin(
+      { dataFolder },
       `its database ${postgres} does not exist. Put it back`,
       'restore a backup: docs/operating/backup.md',
     );
@@ -393,8 +402,8 @@ describe('the one command, used, killed and started again', () => {
 
     // The message contains the end of the database's log.
     await writeFile(join(postgres, 'PG_VERSION'), '12\n');
-    await expectRefusal(
-      start({ dataFolder }),
+    await expectRefusalWithin(
+      { dataFolder },
       'postgres did not start',
       'database files are incompatible with server',
     );

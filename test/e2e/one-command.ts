@@ -5,6 +5,8 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { readFile, readdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
+import { readLocalSettings } from '../../src/main/local/settings.ts';
+import { startGatehouse } from '../../src/main/local/start-gatehouse.ts';
 import type { DemoFile as AnyDemoFile } from '../../src/main/local/summary.ts';
 import { programFolder } from '../support/servers.ts';
 import { waitUntil } from '../support/wait-until.ts';
@@ -96,6 +98,33 @@ export async function expectRefusal(run: Run, ...sentences: string[]): Promise<v
   expect(run.output()).not.toMatch(/^ {4}at /m);
 }
 
+/**
+ * As `expectRefusal`, within the test's process, where a refused start needs no time of the processor. For refusals that depend neither on the
+ * user nor on the disks of a process.
+ */
+export async function expectRefusalWithin(
+  options: Pick<RunOptions, 'dataFolder' | 'env'>,
+  ...sentences: string[]
+): Promise<void> {
+  const environment = environmentOf(options);
+  const silent = (): void => undefined;
+  const begin = async () =>
+    startGatehouse({
+      config: readLocalSettings(environment),
+      environment,
+      projectRoot,
+      dataFolder: resolve(projectRoot, environment['GATEHOUSE_DATA_DIR'] ?? ''),
+      ...{ report: silent, warn: silent, signal: new AbortController().signal },
+    });
+  const refusal = await begin().then(
+    async ({ stop }) => stop(),
+    (error: unknown) => error,
+  );
+  expect(refusal).toBeInstanceOf(Error);
+  expect(['StartError', 'SettingsError']).toContain((refusal as Error).name);
+  for (const sentence of sentences) expect((refusal as Error).message).toContain(sentence);
+}
+
 /** An order that can be registered. */
 export const anOrder = (orderNumber: string) => ({
   ...{ order_number: orderNumber, amount: '150.00', currency: 'ETB', reason: 'Coffee beans' },
@@ -120,17 +149,26 @@ export function oneCommand({ lasts = 'for a test' }: { lasts?: 'for a test' | 'f
   };
 }
 
-function start({ dataFolder, env, command: given, bundles, spawn: options }: RunOptions): Run {
+function environmentOf({
+  dataFolder,
+  env,
+  bundles,
+}: Pick<RunOptions, 'dataFolder' | 'env' | 'bundles'>): Readonly<Record<string, string | undefined>> {
   const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('GATEHOUSE_'));
+  return {
+    ...Object.fromEntries([...inherited, ...portSettings.map((name) => [name, '0'] as const)]),
+    GATEHOUSE_DATA_DIR: dataFolder,
+    GATEHOUSE_PROGRAMS: bundles === 'its own' ? '' : programFolder(),
+    ...env,
+  };
+}
+
+function start({ command: given, spawn: options, ...rest }: RunOptions): Run {
+  const { dataFolder } = rest;
   const [program, ...args] = given ?? [process.execPath, ...command];
   const child = spawn(program, args, {
     cwd: projectRoot,
-    env: {
-      ...Object.fromEntries([...inherited, ...portSettings.map((name) => [name, '0'])]),
-      GATEHOUSE_DATA_DIR: dataFolder,
-      GATEHOUSE_PROGRAMS: bundles === 'its own' ? '' : programFolder(),
-      ...env,
-    },
+    env: environmentOf(rest),
     stdio: ['ignore', 'pipe', 'pipe'],
     ...options,
   });

@@ -28,14 +28,14 @@ const folder = sharedFolder();
 // PostgreSQL runs as another user.
 beforeAll(() => chmod(folder, 0o711));
 
-/** Runs a command as src/main/cli.ts does. `openLink` is the network of the campaign, by default that of users, with their own bundles. */
+/** Runs a command as src/main/cli.ts does. `openLink` is the network of the campaign, by default that of users. */
 async function run(args: readonly string[], openLink?: OpenLink) {
   const printed = { stdout: '', stderr: '' };
   const environment = {
     ...process.env,
     GATEHOUSE_LOG_LEVEL: 'info',
     GATEHOUSE_WALLETS_FILE: '/real/wallets',
-    GATEHOUSE_PROGRAMS: openLink === undefined ? '' : programFolder(),
+    GATEHOUSE_PROGRAMS: programFolder(),
   };
   const never = (): never => {
     throw new Error('a running gateway was called');
