@@ -1,3 +1,4 @@
+import { createServer } from 'node:http';
 import { afterEach, expect, test } from '@jest/globals';
 import { Code, ConnectError, createClient } from '@connectrpc/connect';
 import type { Transport } from '@connectrpc/connect';
@@ -6,6 +7,7 @@ import { Health } from '../../src/gen/health/v1/health_pb.js';
 import { createGrpcTransport } from '../../src/contract/grpc-transport.ts';
 import { startProcess } from '../support/gatehouse-process.ts';
 import type { GatehouseProcess } from '../support/gatehouse-process.ts';
+import { listenLocally } from '../support/listen-locally.ts';
 import { waitUntil } from '../support/wait-until.ts';
 
 const file = 'test/e2e/broken-processes/breaks-in-many-ways.ts';
@@ -112,12 +114,12 @@ test('an error during the start of a process is logged in one fatal line, and th
 test.each(['GATEHOUSE_CORE_GRPC_PORT', 'GATEHOUSE_CORE_CONNECT_PORT', 'GATEHOUSE_CHECKOUT_PORT'])(
   'a port in use ends the start with a line that names its setting: %s',
   async (setting) => {
-    const running = await startProcess(file, {});
-    broken = running;
-    const port = new URL(String(running.ready['http'])).port;
+    const { origin, close } = await listenLocally(createServer());
+    const { port } = new URL(origin);
     await expect(startProcess(file, { [setting]: port })).rejects.toThrow(
       `"message":"port ${port} is in use; stop the program that uses it, or set ${setting} to another port`,
     );
+    await close();
   },
 );
 

@@ -63,17 +63,21 @@ describe('the embedded PostgreSQL', () => {
   let home: Awaited<ReturnType<typeof homeIn>>;
   let server: SupervisedProcess;
   let url: string;
+  const warnings: string[] = [];
   beforeAll(async () => {
     folder = await realpath(await mkdtemp(join(tmpdir(), 'gatehouse-test-')));
     home = await homeIn(folder);
-    ({ server, url } = await startPostgres(folder, home));
+    // As after an interrupted first start.
+    await mkdir(`${home.data}.draft`);
+    await writeFile(join(`${home.data}.draft`, 'PG_VERSION'), '18\n');
+    ({ server, url } = await startPostgres(folder, home, (line) => warnings.push(line)));
   });
   afterAll(async () => {
     await server.stop();
     await rm(folder, { recursive: true });
   });
 
-  test('is durable, orders text the same on every machine, needs its password, and does not run as root', async () => {
+  test('repeats an interrupted first start, is durable, orders text the same on every machine, needs its password, and does not run as root', async () => {
     const settings = `SELECT current_setting('fsync') AS fsync, current_setting('synchronous_commit') AS commit,
       current_setting('full_page_writes') AS pages, current_setting('data_checksums') AS checksums,
       current_setting('server_version_num')::int / 10000 AS version, encoding, datlocprovider AS provider, datlocale
@@ -89,6 +93,7 @@ describe('the embedded PostgreSQL', () => {
       'password authentication failed',
     );
     expect(home.data).toBe(join(folder, 'postgres'));
+    expect(existsSync(`${home.data}.draft`)).toBe(false);
     if (isRoot) expect((await stat(home.data)).uid).not.toBe(0);
   });
 
@@ -118,9 +123,28 @@ describe('the embedded PostgreSQL', () => {
       const answers = await query(url, 'SELECT * FROM kept').then(Array.isArray, () => false);
       return answers && server.pid() !== pid;
     });
+    await waitUntil('it says so', () => warnings.includes('postgres is running again'));
     expect(await isRunning(other.pid ?? 0)).toBe(true);
     other.kill();
     await once(other, 'exit');
+  });
+
+  test('after its data folder disappeared creates no empty database, and continues when the folder is back', async () => {
+    await query(url, 'CREATE TABLE still_kept (id int)');
+    const before = warnings.length;
+    const told = () => warnings.slice(before);
+    await rename(home.data, `${home.data}.elsewhere`);
+    process.kill(server.pid() ?? 0, 'SIGKILL');
+    await waitUntil('it says what is missing', () => told().some((line) => line.includes('is gone')));
+
+    expect(existsSync(home.data)).toBe(false);
+    expect(told().at(-1)).toContain(`its data folder ${home.data} is gone. Put it back`);
+    expect(told().at(-1)).toContain('restore a backup: docs/operating/backup.md');
+    expect(told()).not.toContain('postgres is running again');
+
+    await rename(`${home.data}.elsewhere`, home.data);
+    await waitUntil('it runs again', () => told().includes('postgres is running again'));
+    expect(await query(url, 'SELECT * FROM still_kept')).toEqual([]);
   });
 
   test('does not run from a folder whose path a shell would change', async () => {
@@ -169,36 +193,6 @@ describe('a start of the embedded PostgreSQL', () => {
     running.push(started.server);
     return started;
   }
-
-  test('repeats an interrupted first start', async () => {
-    const folder = await newFolder();
-    const home = await homeIn(folder);
-    await mkdir(`${home.data}.draft`);
-    await writeFile(join(`${home.data}.draft`, 'PG_VERSION'), '18\n');
-    const { url } = await start(folder, home);
-    expect(await query(url, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
-    expect(existsSync(`${home.data}.draft`)).toBe(false);
-  });
-
-  test('after its data folder disappeared creates no empty database, and continues when the folder is back', async () => {
-    const folder = await newFolder();
-    const home = await homeIn(folder);
-    const warnings: string[] = [];
-    const { server, url } = await start(folder, home, (line) => warnings.push(line));
-    await query(url, 'CREATE TABLE kept (id int)');
-    await rename(home.data, `${home.data}.elsewhere`);
-    process.kill(server.pid() ?? 0, 'SIGKILL');
-    await waitUntil('it says what is missing', () => warnings.some((line) => line.includes('is gone')));
-
-    expect(existsSync(home.data)).toBe(false);
-    expect(warnings.at(-1)).toContain(`its data folder ${home.data} is gone. Put it back`);
-    expect(warnings.at(-1)).toContain('restore a backup: docs/operating/backup.md');
-    expect(warnings).not.toContain('postgres is running again');
-
-    await rename(`${home.data}.elsewhere`, home.data);
-    await waitUntil('it runs again', () => warnings.includes('postgres is running again'));
-    expect(await query(url, 'SELECT * FROM kept')).toEqual([]);
-  });
 
   if (isRoot)
     describe('started by root', () => {
