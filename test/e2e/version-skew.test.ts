@@ -97,8 +97,7 @@ async function rehearse({ stack }: MerchantApi): Promise<unknown> {
 
 skewed.each([
   ['core', ['core']],
-  ['the REST facade, the checkout and the dashboard', ['rest-facade', 'checkout', 'dashboard']],
-  ['wallets and webhooks', ['wallets', 'webhooks']],
+  ['every process but core', ['rest-facade', 'checkout', 'dashboard', 'wallets', 'webhooks']],
 ])(`%s of the previous release trades beside the rest of this one${because}`, async (_, processes) => {
   previous ??= checkOutPreviousRelease();
   const { folder } = previous;

@@ -1,4 +1,5 @@
 import { afterEach, expect, test } from '@jest/globals';
+import { ApiKeyService } from '../../src/gen/gatehouse/v1/api_key_service_pb.js';
 import type { GatehouseProcess } from '../support/gatehouse-process.ts';
 import { sharedStack } from '../support/shared-stack.ts';
 import { waitUntil } from '../support/wait-until.ts';
@@ -7,11 +8,11 @@ import type { Traffic } from './merchant-traffic.ts';
 import { withinTenSeconds } from './within-ten-seconds.ts';
 
 /*
- * A core freezes, then a core stops, and at last a facade. Each test leaves one process less to the next one.
+ * A core freezes, then a core stops, then a facade, and at last those that are left. Each test leaves fewer processes to the next one.
  */
 
 const stack = sharedStack({
-  ...{ ownProcesses: ['core', 'rest-facade'], cores: 2, facades: 2 },
+  ...{ ownProcesses: ['core', 'rest-facade', 'webhooks'], cores: 2, facades: 2, webhooks: 1 },
   settings: { GATEHOUSE_RATE_LIMIT_PER_KEY: '0' },
 });
 let frozen: GatehouseProcess | undefined;
@@ -94,4 +95,34 @@ test('a facade that stops under traffic answers every accepted request, and exit
   expect(leaving.failures.filter(({ status }) => status !== undefined)).toEqual([]);
   expect(leaving.contradictions).toEqual([]);
   expect(await leaving.findLost()).toEqual([]);
+});
+
+/** Each is a line of a few hundred bytes. Unread, they are more than any pipe or socket holds. */
+const calls = 1_000;
+const callers = 20;
+
+async function keepBusy(call: () => Promise<unknown>): Promise<void> {
+  const caller = async (): Promise<void> => {
+    for (let made = 0; made < calls / callers; made += 1) await call();
+  };
+  await Promise.all(Array.from({ length: callers }, caller));
+}
+
+// lifecycle.test.ts proves the same of a log whose reader goes away.
+test('processes whose log is unread serve requests, and exit with code 0 within 10 s of SIGTERM', async () => {
+  const { id } = await stack.createMerchant();
+  const [core, facade, webhooks] = [stack.cores[1]!, stack.facades[1]!, stack.webhooks[0]!];
+  const processes = [webhooks, facade.process, core];
+  const apiKeys = stack.client(ApiKeyService, 'operator');
+  const webhookService = stack.webhookClient('reader');
+  for (const process of processes) process.leaveLogUnread();
+
+  await keepBusy(() => fetch(`${facade.sandbox}/nothing/here`).then((answer) => answer.arrayBuffer()));
+  await keepBusy(() => apiKeys.listApiKeys({ merchantId: id }));
+  await keepBusy(() => webhookService.listEndpoints({ merchantId: id }));
+  const exitCodes: (number | null)[] = [];
+  for (const process of processes)
+    exitCodes.push(await withinTenSeconds('stopping', process.stop('SIGTERM')));
+
+  expect(exitCodes).toEqual([0, 0, 0]);
 });
