@@ -1,5 +1,5 @@
 import { EnvError, makeExactValidator, str } from 'envalid';
-import { httpUrl } from '../settings/address-settings.ts';
+import { baseUrl, httpUrl } from '../settings/address-settings.ts';
 import { wholeNumber } from '../settings/number-settings.ts';
 
 /** Pairs as OpenTelemetry writes them: `name=value,name=value`, percent-encoded. */
@@ -29,7 +29,7 @@ const ratio = makeExactValidator<number>((input) => {
 
 /** The settings of tracing, under the names that OpenTelemetry gives them. The first one switches tracing on. */
 export const tracingVariables = {
-  OTEL_EXPORTER_OTLP_ENDPOINT: httpUrl({ default: undefined }),
+  OTEL_EXPORTER_OTLP_ENDPOINT: baseUrl({ default: undefined }),
   OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: httpUrl({ default: undefined }),
   OTEL_EXPORTER_OTLP_HEADERS: pairs({ default: {} }),
   OTEL_EXPORTER_OTLP_PROTOCOL: str({ choices: ['http/protobuf'], default: 'http/protobuf' }),

@@ -77,6 +77,7 @@ describe('the settings of tracing', () => {
 
   test.each([
     ['OTEL_EXPORTER_OTLP_ENDPOINT', 'collector:4318'],
+    ['OTEL_EXPORTER_OTLP_ENDPOINT', 'http://collector:4318?token=a'],
     ['OTEL_EXPORTER_OTLP_PROTOCOL', 'grpc'],
     ['OTEL_EXPORTER_OTLP_HEADERS', 'authorization'],
     ['OTEL_EXPORTER_OTLP_HEADERS', 'authorization=%zz'],
