@@ -55,6 +55,9 @@ function messagesOf(error: object): string {
   return messages.join(': ');
 }
 
+/** What esbuild adds to the name of a class in a bundle: an underscore if it names itself, a digit if another has its name. */
+const bundledName = /^_|\d+$/g;
+
 /**
  * The logged form of an error: type, message, stack and its other plain values. A database error quotes the statement or the
  * row, which may contain the customer's phone number. Nested objects are left out, because they may contain anything.
@@ -69,6 +72,7 @@ function describeError(error: unknown): unknown {
     // another type than in earlier lines.
     if (name === 'code' && typeof value === 'number') return [[name, String(value)]];
     if (typeof value !== 'string') return [[name, value]];
+    if (name === 'type') return [[name, value.replace(bundledName, '')]];
     if (name === 'message' && error instanceof Error) return [[name, maskErrorText(messagesOf(error))]];
     return [[name, maskErrorText(name === 'stack' ? shorten(withSourcePositions(value)) : value)]];
   });

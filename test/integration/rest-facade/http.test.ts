@@ -322,6 +322,7 @@ describe('a connection', () => {
     } finally {
       server.timeout = timeout;
       connection.destroy();
+      client.destroy();
     }
   });
 });

@@ -176,6 +176,13 @@ describe('an error', () => {
     expect(written(error)).toHaveProperty('code', code);
   });
 
+  test.each([
+    ['DatabaseError', class DatabaseError2 extends Error {}],
+    ['ConnectError', class _ConnectError extends Error {}],
+  ])('has the type %s also in a bundle, which renames its class', (type, BundledError) => {
+    expect(written(new BundledError('failed'))).toHaveProperty('type', type);
+  });
+
   test.each(['0911223344', '+251911223344', '251911223344', '911223344'])(
     'has the phone %s masked in each of its texts',
     (phone) => {
