@@ -277,15 +277,30 @@ describe('a visitor of the dashboard', () => {
       expect(await ground(`${links}[aria-current]`)).not.toBe(await ground(`${links}:not([aria-current])`));
   });
 
-  test('prints a list without the search, the download and the menu', async () => {
-    const page = await open(site.owner);
+  test('prints what the page says and of which merchant, in dark letters, without what can be pressed', async () => {
+    const page = await open(site.owner, { colorScheme: 'dark' });
+    const shown = async (...selectors: string[]): Promise<boolean[]> =>
+      Promise.all(selectors.map((selector) => page.locator(selector).first().isVisible()));
+    const styleOf = (selector: string, name: string): Promise<unknown> =>
+      page.evaluate(`getComputedStyle(document.querySelector('${selector}')).${name}`);
     await page.goto(inSandbox('orders'));
     await page.emulateMedia({ media: 'print' });
+    const list = ['.table td', '.merchant-name', '.switch-sandbox', '.sandbox-note', '.bottom'];
+    expect(await shown(...list)).toEqual(list.map(() => true));
+    const pressed = ['form.search', '.page-head .button', '.side', '.menu-user', '.switch-production'];
+    expect(await shown(...pressed)).toEqual(pressed.map(() => false));
+    expect(await styleOf('body', 'color')).toBe('rgb(20, 33, 28)');
+    await page.goto(inSandbox('keys'));
+    expect(await shown('th:first-child', 'th:last-child', 'td:last-child')).toEqual([true, false, false]);
 
-    const shown = (selector: string) => page.locator(selector).first().isVisible();
-    expect(await Promise.all(['.table td', 'form.search', '.page-head .button', '.side'].map(shown))).toEqual(
-      [true, false, false, false],
-    );
+    await page.emulateMedia({ media: 'screen' });
+    await page.goto(inSandbox(''));
+    await page.locator('.chart canvas').waitFor();
+    await page.emulateMedia({ media: 'print' });
+    // Paper is narrower than the screen, and the chart does not notice that.
+    await page.evaluate("document.querySelector('.u-wrap').style.width = '3000px'");
+    expect(await page.evaluate("document.querySelector('.u-wrap').clientWidth")).toBeLessThan(1280);
+    expect(await styleOf('.chart canvas', 'filter')).toContain('invert');
   });
 
   test.each(['sandbox/orders', 'sandbox/refunds', 'sandbox/requests', 'sandbox/webhooks', 'audit'])(

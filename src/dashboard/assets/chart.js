@@ -37,6 +37,7 @@
       font: `12px ${font}`,
     };
     place.hidden = false;
+    place.toggleAttribute('data-dark', window.matchMedia('(prefers-color-scheme: dark)').matches);
     const chart = new uPlot(
       {
         width: place.clientWidth,
