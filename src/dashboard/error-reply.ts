@@ -6,6 +6,7 @@ import { problems as amharic } from './language/amharic/problems.ts';
 import { problems as english } from './language/english/problems.ts';
 import { wordsFor } from './language/words.ts';
 import { PageProblem, problems } from './page-problem.ts';
+import type { Problem } from './page-problem.ts';
 import { logFacts } from './request-log.ts';
 import { failureOfRpc } from './rpc-failure.ts';
 import type { SendPage } from './send-page.ts';
@@ -30,7 +31,7 @@ export function createErrorHandler(sendPage: SendPage): ReplyWithError {
       words,
       view: {
         body,
-        again: mayRepeat(problem, request) ? samePage(request) : undefined,
+        again: againOf(problem, request, words),
         wait:
           retryAfterSeconds === undefined
             ? undefined
@@ -40,13 +41,41 @@ export function createErrorHandler(sendPage: SendPage): ReplyWithError {
   };
 }
 
-/** Whether the same address may answer later. A form is not repeated, because its change may have been saved. */
-const mayRepeat = (problem: PageProblem['problem'], { method }: FastifyRequest): boolean =>
-  problems[problem] >= 500 && problem !== 'insecureConnection' && method === 'GET';
+interface Again {
+  readonly href: string;
+  readonly text: string;
+}
+
+/** The link to the page that may answer later, or to the page of the form. A form is not repeated, because its change may have been saved. */
+function againOf(
+  problem: Problem,
+  request: FastifyRequest,
+  words: { readonly tryAgain: string; readonly openAgain: string },
+): Again | undefined {
+  if (hasNoPage.has(problem)) return undefined;
+  if (request.method !== 'POST')
+    return problems[problem] >= 500 ? { href: samePage(request), text: words.tryAgain } : undefined;
+  const href = pageOfForm(request);
+  return href === undefined ? undefined : { href, text: words.openAgain };
+}
+
+/** Where the user has no page to go back to. */
+const hasNoPage: ReadonlySet<Problem> = new Set(['forbidden', 'notFound', 'insecureConnection']);
 
 function samePage({ url }: FastifyRequest): string {
   const { path, query } = ownPath(url);
   return query.size === 0 ? path : `${path}?${query.toString()}`;
+}
+
+/** The page that shows the form: at its address, such as `/m/…/keys`, or above it, for `/m/…/keys/…/rotate`. */
+function pageOfForm({ url, routeOptions, server }: FastifyRequest): string | undefined {
+  const names = ownPath(url).path.split('/');
+  const route = (routeOptions.url ?? '').split('/');
+  for (let length = route.length; length > 1; length--) {
+    if (server.hasRoute({ method: 'GET', url: route.slice(0, length).join('/') }))
+      return names.slice(0, length).join('/');
+  }
+  return undefined;
 }
 
 /** The error page for errors of Fastify, of core and of this process. */

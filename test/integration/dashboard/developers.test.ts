@@ -131,13 +131,13 @@ describe('keys', () => {
     expect(body).toContain('x'.repeat(65));
   });
 
-  test.each<readonly [string, Readonly<Record<string, string>>]>([
-    ['keys', { label: 'once' }],
-    ['keys/:key/rotate', { overlap: 'hour' }],
-    ['webhooks/secrets/rotate', { seen: '', after: 'now' }],
-    ['webhooks/endpoints', { url: 'http://127.0.0.1:9/hook' }],
-    ['webhooks/test', { url: 'http://127.0.0.1:9/hook' }],
-  ])('of a form to %s that is sent eight times at once, one has its effect', async (path, fields) => {
+  test.each<readonly [string, Readonly<Record<string, string>>, string]>([
+    ['keys', { label: 'once' }, 'keys'],
+    ['keys/:key/rotate', { overlap: 'hour' }, 'keys'],
+    ['webhooks/secrets/rotate', { seen: '', after: 'now' }, 'webhooks/secrets'],
+    ['webhooks/endpoints', { url: 'http://127.0.0.1:9/hook' }, 'webhooks/endpoints'],
+    ['webhooks/test', { url: 'http://127.0.0.1:9/hook' }, 'webhooks'],
+  ])('of a form to %s that is sent eight times at once, one has its effect', async (path, fields, page) => {
     const { merchant, visitor, at } = await desk.atNewMerchant();
     await visitor.post(at('keys'), { label: 'first' });
     const to = at(path.replace(':key', await idOf(merchant.id, 'first')));
@@ -146,7 +146,9 @@ describe('keys', () => {
     const answers = await Promise.all(Array.from({ length: 8 }, () => visitor.post(to, form)));
 
     expect(answers.filter(({ status }) => status < 400)).toHaveLength(1);
-    expect(answers.filter((answer) => headingOf(answer) === 'This form was already sent')).toHaveLength(7);
+    const refused = answers.filter((answer) => headingOf(answer) === 'This form was already sent');
+    const link = `<a class="button" href="${at(page)}">Open the page again</a>`;
+    expect(refused.filter(({ body }) => body.includes(link))).toHaveLength(7);
   });
 });
 

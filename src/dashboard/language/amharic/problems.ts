@@ -27,7 +27,7 @@ export const problems: typeof english = {
   },
   sentBefore: {
     title: 'ይህ ቅጽ አስቀድሞ ተልኳል',
-    body: 'አንድ ቅጽ ቢበዛ አንድ ጊዜ ብቻ ይፈጸማል። ውጤቱን ለማየት ገጹን እንደገና ይክፈቱ። አዲሱን ቁልፍ፣ ሚስጥር ወይም ሊንክ ካላዩት ሌላ ያዘጋጁ።',
+    body: 'ይህን ቅጽ አስቀድመን ስለተቀበልን አሁን ምንም አልተደረገም። ውጤቱን ለማየት ገጹን እንደገና ይክፈቱ። አዲስ ቁልፍ፣ ሚስጥር ወይም ሊንክ የሚታየው አንድ ጊዜ ብቻ ነው። ካላዩት ሌላ ያዘጋጁ።',
   },
   tooManyRequests: {
     title: 'በጣም ብዙ ሙከራዎች',
@@ -51,5 +51,6 @@ export const problems: typeof english = {
   },
   tryAgainIn: (wait) => `ከ${wait} በኋላ እንደገና መሞከር ይችላሉ።`,
   tryAgain: 'እንደገና ይሞክሩ',
+  openAgain: 'ገጹን እንደገና ይክፈቱ',
   home: 'ወደ መነሻ ገጽዎ',
 };

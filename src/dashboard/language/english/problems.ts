@@ -26,7 +26,7 @@ export const problems = {
   },
   sentBefore: {
     title: 'This form was already sent',
-    body: 'A form has its effect once at most. Open the page again to see the result. If you did not see a new key, secret or link, create another one.',
+    body: 'We received this form before, so nothing was done this time. Open the page again to see the result. A new key, secret or link is shown only once. If you did not see it, create another one.',
   },
   tooManyRequests: {
     title: 'Too many attempts',
@@ -50,5 +50,6 @@ export const problems = {
   },
   tryAgainIn: (wait: string) => `You can try again in ${wait}.`,
   tryAgain: 'Try again',
+  openAgain: 'Open the page again',
   home: 'Go to your home page',
 };
