@@ -2,6 +2,8 @@ import type { JsonObject } from '@bufbuild/protobuf';
 import type { Command } from 'commander';
 import { AuditEntrySchema } from '../gen/gatehouse/v1/audit_service_pb.js';
 import type { AuditEntry } from '../gen/gatehouse/v1/audit_service_pb.js';
+import { auditKinds } from '../contract/audit-kinds.ts';
+import { CliError, exitCodes } from './cli-error.ts';
 import type { CoreClients } from './core-clients.ts';
 import { onAnyMerchant } from './merchant-argument.ts';
 import { limitOption, pageTokenOption } from './options.ts';
@@ -60,6 +62,16 @@ const showDetails = (details: JsonObject): string =>
 const showChange = ({ action, targetId, merchantId }: AuditEntry): string =>
   [...new Set([action, targetId, merchantId])].filter((part) => part !== '').join('\n');
 
+/** A mistyped kind would look like a log without entries. A newer core may know more kinds, so those with entries are listed. */
+function requireKnownKind(kind: string): void {
+  if (kind === '' || auditKinds.some((known) => known === kind)) return;
+  throw new CliError(
+    exitCodes.invalidInput,
+    `the audit log has no kind ${kind}`,
+    `Use one of: ${auditKinds.join(', ')}.`,
+  );
+}
+
 async function listEntries(clients: CoreClients, options: AuditOptions, now: Date): Promise<Output> {
   const { merchant = '', kind = '' } = options;
   const { since, until, ofNextPage } = periodOf(options, now);
@@ -73,6 +85,7 @@ async function listEntries(clients: CoreClients, options: AuditOptions, now: Dat
     });
     return { items: reply.entries, nextPageToken: reply.nextPageToken };
   });
+  if (page.items.length === 0) requireKnownKind(kind);
   const columns = [
     { head: 'TIME' },
     { head: 'ACTOR', atMost: 20 },
@@ -92,7 +105,7 @@ async function listEntries(clients: CoreClients, options: AuditOptions, now: Dat
     },
     text: (width) =>
       rows.length === 0
-        ? `No entries of the audit log match.${kind === '' ? '' : ' A kind is written as in the log: user for user.invite, api_key for api_key.issue.'}`
+        ? 'No entries of the audit log match.'
         : `${table(columns, rows, width)}${showMore(page, ofNextPage)}`,
   };
 }

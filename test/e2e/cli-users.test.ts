@@ -131,7 +131,8 @@ test('audit list names the author of each change, and has filters', async () => 
   expect(stdout).toContain('owner@shop.example');
 
   const misspelled = await cli.run('audit', 'list', '--kind', 'users');
-  expect(misspelled.stdout).toContain('user for user.invite');
+  expect(misspelled).toMatchObject({ exitCode: 2, stdout: '' });
+  expect(misspelled.stderr).toMatch(/no kind users\nUse one of: user, session, api_key, /);
 });
 
 test('links lead to the dashboard of demo.json when npm start runs core', async () => {

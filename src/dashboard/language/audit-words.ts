@@ -1,3 +1,5 @@
+import type { AuditKind } from '../../contract/audit-kinds.ts';
+
 /** The actions of the audit log. Unknown actions of a newer core are shown by their code. */
 export const knownActions = [
   'merchant.create',
@@ -68,29 +70,6 @@ export const knownActions = [
   'session.refuse',
 ] as const;
 export type KnownAction = (typeof knownActions)[number];
-
-/** The groups of actions in the filter: the part before the dot. */
-export const auditKinds = [
-  'user',
-  'session',
-  'api_key',
-  'signing_secret',
-  'endpoint',
-  'webhook_endpoint',
-  'delivery',
-  'redelivery',
-  'test_event',
-  'order',
-  'refund',
-  'settlement',
-  'stray_payment',
-  'merchant_wallet',
-  'wallet_account',
-  'personal_data',
-  'recovery',
-  'merchant',
-] as const;
-export type AuditKind = (typeof auditKinds)[number];
 
 /** The values that a sentence may contain; '' when the entry lacks one. */
 export interface SentenceFacts {

@@ -10,7 +10,7 @@ import { wordsFor } from '../language/words.ts';
 import { shellWords } from '../send-page.ts';
 import { momentOf } from '../moment-text.ts';
 import { auditQuery, auditTimes, readAuditFilter } from './audit-filter.ts';
-import { auditKinds } from '../language/audit-words.ts';
+import { auditKinds } from '../../contract/audit-kinds.ts';
 import { auditActor, auditSentence } from './audit-sentences.ts';
 import { merchantNames } from '../operator/merchant-names.ts';
 

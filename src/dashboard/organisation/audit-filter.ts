@@ -2,8 +2,8 @@ import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import type { Timestamp } from '@bufbuild/protobuf/wkt';
 import { dayNamed, isEmptySpan } from '../local-time.ts';
 import { queryOf, textIn } from '../page-query.ts';
-import { auditKinds } from '../language/audit-words.ts';
-import type { AuditKind } from '../language/audit-words.ts';
+import { auditKinds } from '../../contract/audit-kinds.ts';
+import type { AuditKind } from '../../contract/audit-kinds.ts';
 
 /** The filter of the audit log, from the page's query. */
 export interface AuditFilter {
