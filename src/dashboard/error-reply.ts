@@ -28,6 +28,8 @@ export function createErrorHandler(sendPage: SendPage): ReplyWithError {
     return sendPage(request, reply, {
       template: 'problem',
       title,
+      // The title already states the problem.
+      hasMistake: false,
       words,
       view: {
         body,

@@ -28,6 +28,8 @@ export interface Page {
   readonly view: object;
   /** The path of the page when it answers a form; other pages are at the path of the request. */
   readonly self?: string | undefined;
+  /** Whether a form has a mistake, or was refused. The title then says so. By default, the status decides. */
+  readonly hasMistake?: boolean;
   /** Whether the page has a button for the other language within its form, which a link would lose. */
   readonly hasOwnLanguage?: boolean;
   /** Additional files of the page, by path. */
@@ -52,8 +54,10 @@ export function createSendPage({ render, assets, hasPage, zone, randomBytes }: S
     const { language, signedInUser, pageMerchant } = request;
     const words = shellWords[language];
     const other = languages.find((code) => code !== language) ?? language;
+    const { hasMistake = reply.statusCode >= 400 } = page;
     const html = render(page.template, {
       page,
+      title: hasMistake ? words.forms.wrongTitle(page.title) : page.title,
       view: page.view,
       answers: request.method === 'POST' ? page.self : undefined,
       words: page.words,

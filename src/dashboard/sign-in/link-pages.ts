@@ -39,6 +39,7 @@ export async function answerLinkRequest(
     return sendPage(request, reply, {
       template: 'invitation/not-usable',
       title: words.notUsable.title,
+      hasMistake: false,
       isAlone: true,
       words,
       view: { isReset: request.routeOptions.url === '/reset/:token' },

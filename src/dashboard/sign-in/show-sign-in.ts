@@ -40,6 +40,8 @@ export function showSignIn(
     template: 'sign-in/sign-in',
     title: words.title,
     isAlone: true,
+    // An expired session is none.
+    hasMistake: notice?.tone === 'bad' || Object.keys(form.errors).length > 0,
     words,
     self: next === undefined ? '/sign-in' : `/sign-in?next=${encodeURIComponent(next)}`,
     hasOwnLanguage: carried !== undefined,

@@ -127,6 +127,7 @@ describe('keys', () => {
     const { status, body } = await visitor.post(at('keys'), { label: 'x'.repeat(65) });
 
     expect(status).toBe(400);
+    expect(body).toContain('<title>Error: API keys · ');
     expect(body).toContain('Enter at most 64 characters.');
     expect(body).toContain('x'.repeat(65));
   });

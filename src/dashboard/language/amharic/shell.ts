@@ -56,6 +56,7 @@ export const shell: typeof english = {
   roles: { owner: 'ባለቤት', developer: 'ገንቢ', viewer: 'ተመልካች', operator: 'ኦፕሬተር' },
   forms: {
     correct: 'እባክዎ ከታች ምልክት የተደረገበትን ያስተካክሉ',
+    wrongTitle: (title) => `ስህተት፦ ${title}`,
     missing: 'እባክዎ ይህን ይሙሉ።',
     chooseOne: 'ከእነዚህ አንዱን ይምረጡ።',
     tooShort: (min) => `ቢያንስ ${min} ፊደላት ያስገቡ።`,

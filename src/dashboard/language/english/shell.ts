@@ -63,6 +63,7 @@ export const shell = {
   roles: { owner: 'Owner', developer: 'Developer', viewer: 'Viewer', operator: 'Operator' },
   forms: {
     correct: 'Correct the fields marked below',
+    wrongTitle: (title: string) => `Error: ${title}`,
     missing: 'Fill in this field.',
     chooseOne: 'Choose one of the options.',
     tooShort: (min: number) => `Enter at least ${counted(min, 'character')}.`,
