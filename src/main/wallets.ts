@@ -214,7 +214,7 @@ const app = buildCallbackApp({
   measureRequests: createHttpMetrics(metrics)('callbacks'),
   now,
   newRequestId: () => v7(),
-  isDraining: () => stopping.signal.aborted,
+  draining: stopping.signal,
 });
 type ConnectedWallet = (typeof connectedWallets)[number];
 type Signals = Record<WalletWork, WakeSignal>;

@@ -7,6 +7,7 @@ import type { PayerPaymentService } from '../gen/gatehouse/v1/payer_payment_serv
 import type { PaymentAttemptService } from '../gen/gatehouse/v1/payment_attempt_service_pb.js';
 import type { RefundService } from '../gen/gatehouse/v1/refund_service_pb.js';
 import type { StrayPaymentService } from '../gen/gatehouse/v1/stray_payment_service_pb.js';
+import { closeConnectionsWhenDraining } from '../platform/http/draining.ts';
 import { edgeServerOptions, protectEdge } from '../platform/http/edge-server.ts';
 import type { MeasureRequests } from '../platform/http/http-metrics.ts';
 import type { Tracing } from '../platform/tracing/tracing.ts';
@@ -48,7 +49,8 @@ export interface CallbackAppOptions {
   readonly tracing?: Tracing | undefined;
   readonly now: () => Date;
   readonly newRequestId: () => string;
-  readonly isDraining: () => boolean;
+  /** Aborts when the process begins to stop. */
+  readonly draining: AbortSignal;
 }
 
 /** The sender of a callback, which has proved that it knows the secret address, and the wallet's key. */
@@ -129,9 +131,11 @@ export function buildCallbackApp(options: CallbackAppOptions): FastifyInstance {
   app.setNotFoundHandler((_request, reply) => reply.code(404).send());
   app.setErrorHandler(createCallbackErrorHandler(options.logger));
   app.decorateRequest('callbackSender', null);
+  // A wallet's connection that stays open would delay the stop of the process.
+  const isDraining = closeConnectionsWhenDraining(app, options.draining);
   app.get('/healthz', () => ({ status: 'ok' }));
   app.get('/readyz', (_request, reply) =>
-    reply.code(options.isDraining() ? 503 : 200).send({ status: options.isDraining() ? 'draining' : 'ok' }),
+    reply.code(isDraining() ? 503 : 200).send({ status: isDraining() ? 'draining' : 'ok' }),
   );
   addCallbackRoutes(app, options);
   return app;

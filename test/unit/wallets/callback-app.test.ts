@@ -32,7 +32,7 @@ function loggedApp(own: Partial<CallbackAppOptions>) {
     logger,
     now: () => new Date(),
     newRequestId: () => 'req_1',
-    isDraining: () => false,
+    draining: new AbortController().signal,
     ...own,
   });
   return { app, lines };
@@ -231,19 +231,13 @@ test.each<[string, Partial<CallbackWallet>, number, RegExp]>([
   expect(lines).toMatchObject([{ msg: expect.stringMatching(action), request_id: 'req_1' }]);
 });
 
-test('callbacks that core does not take are answered 503, and warnings say that no payment is lost, in few lines', async () => {
+/** A connector that takes every callback for a hint. */
+const hinting = (): WalletConnector => {
   const at = new Date();
   const exchange = {
     ...{ purpose: 'callback' as const, method: 'POST', url: '/', startedAt: at, endedAt: at },
     ...{ requestHeaders: {}, requestBody: '', responseHeaders: {}, responseBody: '' },
   };
-  const unavailable = createRouterTransport(({ service }) => {
-    service(PaymentAttemptService, {
-      hastenPaymentAttempt: () => {
-        throw new ConnectError('the database does not answer', Code.Unavailable);
-      },
-    });
-  });
   const connector: Pick<WalletConnector, 'parseCallback'> = {
     parseCallback: () => ({
       exchange,
@@ -252,7 +246,18 @@ test('callbacks that core does not take are answered 503, and warnings say that 
       reply: { status: 200, body: '' },
     }),
   };
-  const { wallet, url } = guardedWallet({ sources: [], connector: connector as WalletConnector });
+  return connector as WalletConnector;
+};
+
+test('callbacks that core does not take are answered 503, and warnings say that no payment is lost, in few lines', async () => {
+  const unavailable = createRouterTransport(({ service }) => {
+    service(PaymentAttemptService, {
+      hastenPaymentAttempt: () => {
+        throw new ConnectError('the database does not answer', Code.Unavailable);
+      },
+    });
+  });
+  const { wallet, url } = guardedWallet({ sources: [], connector: hinting() });
   const { app, lines } = loggedApp({
     payments: createClient(PaymentAttemptService, unavailable),
     wallets: [wallet],
@@ -269,4 +274,34 @@ test('callbacks that core does not take are answered 503, and warnings say that 
     request_id: 'req_1',
   };
   expect(lines).toMatchObject([...Array.from({ length: 20 }, () => warning), { ...warning, count: 5 }]);
+});
+
+test('a callback in progress is answered while the process drains, and its connection ends', async () => {
+  const { promise: atCore, resolve: reachedCore } = Promise.withResolvers<undefined>();
+  const { promise: mayAnswer, resolve: answer } = Promise.withResolvers<undefined>();
+  const slow = createRouterTransport(({ service }) => {
+    service(PaymentAttemptService, {
+      async hastenPaymentAttempt() {
+        reachedCore(undefined);
+        await mayAnswer;
+        return {};
+      },
+    });
+  });
+  const draining = new AbortController();
+  const { wallet, url } = guardedWallet({ sources: [], connector: hinting() });
+  const payments = createClient(PaymentAttemptService, slow);
+  const { app } = loggedApp({ payments, wallets: [wallet], draining: draining.signal });
+  await app.listen({ port: 0, host: '127.0.0.1' });
+  const socket = connect((app.server.address() as AddressInfo).port, '127.0.0.1');
+  socket.write(`POST ${url} HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n{}`);
+  await atCore;
+
+  draining.abort();
+  answer(undefined);
+  const [reply] = (await once(socket, 'data')) as [Buffer];
+  socket.destroy();
+  await app.close();
+
+  expect(reply.toString()).toMatch(/^HTTP\/1.1 200 [^]+\r\nconnection: close\r\n/i);
 });
