@@ -41,9 +41,9 @@ export async function* compareStatement(
   balance: MoneyBalance,
   notCompared: string[],
 ): AsyncGenerator<FoundDifference> {
-  const reversed = await findReversed(em, reconciliationId);
+  const { reversed, named } = await findReversals(em, reconciliationId);
   const repeated = await findRepeated(em, reconciliationId);
-  const refunds = createFreeRefunds(em, scope, period);
+  const refunds = createFreeRefunds(em, scope, period, named);
   for await (const entries of readEntries(em, reconciliationId)) {
     const recordsOf = await findRecords(em, scope, entries, { reversed, repeated, refunds });
     for (const entry of entries) {
@@ -183,17 +183,26 @@ function storedRequestId(requestId: string): string | undefined {
   return isPublicId('stp', requestId) ? storedId('stp', requestId) : undefined;
 }
 
-/** The payments with a reversal in the statement. They are few, so they are read once for all batches. */
-async function findReversed(
-  em: EntityManager,
-  reconciliationId: StoredId<'rec'>,
-): Promise<ReadonlySet<string>> {
+interface Reversals {
+  /** The transactions of payments with a reversal in the statement. */
+  readonly reversed: ReadonlySet<string>;
+  /** The stored ids of refunds that a reversal names. */
+  readonly named: ReadonlySet<string>;
+}
+
+/** The reversals of the statement. They are few, so they are read once for all batches. */
+async function findReversals(em: EntityManager, reconciliationId: StoredId<'rec'>): Promise<Reversals> {
   const reversals = await em.find(
     StatementEntryRow,
     { reconciliationId, type: 'REVERSAL', status: 'COMPLETED' },
-    { fields: ['originalTransactionId'], disableIdentityMap: true },
+    { fields: ['originalTransactionId', 'requestId'], disableIdentityMap: true },
   );
-  return new Set(reversals.map(({ originalTransactionId }) => originalTransactionId));
+  return {
+    reversed: new Set(reversals.map(({ originalTransactionId }) => originalTransactionId)),
+    named: new Set(
+      reversals.flatMap(({ requestId }) => (isPublicId('rfd', requestId) ? storedId('rfd', requestId) : [])),
+    ),
+  };
 }
 
 /** The positions of entries after the first for the same payment, or for the return of the same payment. They are few, too. */

@@ -11,17 +11,21 @@ export interface FreeRefunds {
   readonly read: (transactions: readonly string[], ids: readonly string[]) => Promise<void>;
   /**
    * The refund that an entry carries out, which then belongs to no other entry. An entry with our id names it. Any other entry
-   * carries out a refund of its transaction with the same amount.
+   * carries out a refund of its transaction with the same amount that no entry names.
    */
   readonly take: (entry: Entry, transaction: string) => KnownRefund | undefined;
   readonly isTaken: (refundId: string) => boolean;
 }
 
-/** One payment can have very many refunds, each with an entry. So each refund is read once, and an entry finds its refund without a search. */
+/**
+ * One payment can have very many refunds, each with an entry. So each refund is read once, and an entry finds its refund without a search.
+ * `named`: the stored ids of refunds that entries of the statement name. The entry may come late.
+ */
 export function createFreeRefunds(
   em: EntityManager,
   scope: WalletScope,
   period: Pick<ComparedPeriod, 'readFrom' | 'readUntil'>,
+  named: ReadonlySet<string>,
 ): FreeRefunds {
   const read = new Set<string>();
   const byId = new Map<string, RefundOnRecord>();
@@ -29,10 +33,11 @@ export function createFreeRefunds(
   const byAmount = new Map<string, RefundOnRecord[]>();
   const taken = new Set<string>();
 
+  const isFree = ({ refund_id: id }: RefundOnRecord): boolean => !taken.has(id) && !named.has(id);
   const nextOfAmount = (key: string): RefundOnRecord | undefined => {
     const refunds = byAmount.get(key);
     let next = refunds?.pop();
-    while (next !== undefined && taken.has(next.refund_id)) next = refunds?.pop();
+    while (next !== undefined && !isFree(next)) next = refunds?.pop();
     return next;
   };
   return {
@@ -58,9 +63,8 @@ export function createFreeRefunds(
     },
     take(entry, transaction) {
       const { requestId, amount, currency } = entry;
-      const named = isPublicId('rfd', requestId) ? byId.get(storedId('rfd', requestId)) : undefined;
       const next = isPublicId('rfd', requestId)
-        ? named
+        ? byId.get(storedId('rfd', requestId))
         : nextOfAmount(keyOf({ providerTransactionId: transaction, amount, currency }));
       if (next === undefined || taken.has(next.refund_id)) return undefined;
       taken.add(next.refund_id);

@@ -451,8 +451,8 @@ describe('refunds', () => {
     const [first = ''] = await refundsOf('done', 'done');
     const { differences } = await desk.reconcile(day, [
       entryOf('p-1'),
-      refundEntry({ amount: '40', requestId: first }),
       refundEntry({ providerTransactionId: 'rev-2', amount: '40.00' }),
+      refundEntry({ amount: '40', requestId: first }),
     ]);
 
     expect(differences).toEqual([]);
@@ -487,6 +487,20 @@ describe('refunds', () => {
     ];
 
     expect(both.flatMap(({ differences }) => differences)).toEqual([]);
+  });
+
+  test('that the statement names are not taken for a reversal of the same amount that nobody requested here', async () => {
+    const [refundId = ''] = await refundsOf('done');
+    const { reconciliation, differences } = await desk.reconcile(day, [
+      entryOf('p-1'),
+      refundEntry({ providerTransactionId: 'by-hand', amount: '40' }),
+      refundEntry({ providerTransactionId: 'ours', amount: '40', requestId: refundId }),
+    ]);
+
+    expect(reconciliation.differences).toBe(1);
+    expect(differences).toMatchObject([
+      { kind: STATUS_DIFFERS, refundId: '', providerTransactionId: 'by-hand' },
+    ]);
   });
 
   test('that the wallet carries out before midnight and confirms after it are in both statements', async () => {
