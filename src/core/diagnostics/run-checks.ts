@@ -107,7 +107,7 @@ const noAnswer = (subject: CheckSubject, unchecked: typeof failedCheck): Check =
 /** The database check says what to do about a missing table. */
 function errorText(error: unknown): string {
   if (isTableMissing(error)) return 'a table of Gatehouse is missing in this database';
-  return whatToDo(error, error instanceof Error ? error.message : 'the check failed');
+  return whatToDo(error, error instanceof Error ? error.message : 'the check failed', 'core');
 }
 
 interface DatabaseSettings {

@@ -131,37 +131,37 @@ export function isDataRefused(error: unknown): boolean {
   return false;
 }
 
-/** The problem and the advice, for logs and for operators. */
-export const connectionRefused =
-  "PostgreSQL refuses the connections of this process; check the user, the password and the database in its GATEHOUSE_DATABASE_URL, and PostgreSQL's pg_hba.conf. A process reads the setting at its start";
+/** The problem and the advice, for logs and for operators. `client`: the words for the process that PostgreSQL refuses. */
+export const connectionRefused = (client = 'this process'): string =>
+  `PostgreSQL refuses the connections of ${client}; check the user, the password and the database in its GATEHOUSE_DATABASE_URL, and PostgreSQL's pg_hba.conf. A process reads the setting at its start`;
 
 /** PostgreSQL's certificate has expired; or PostgreSQL says so of that of this process, with an alert of TLS. */
 const expired = 'CERT_HAS_EXPIRED';
 const expiredHere = /_ALERT_CERTIFICATE_EXPIRED$/;
 
-/** Returns `otherwise` if the function has no advice for the reason. */
-export function whatToDo(error: unknown, otherwise: string): string {
-  if (isConnectionRefused(error)) return connectionRefused;
+/** Returns `otherwise` if the function has no advice for the reason. `client`: the words for the process that uses the database. */
+export function whatToDo(error: unknown, otherwise: string, client = 'this process'): string {
+  if (isConnectionRefused(error)) return connectionRefused(client);
   if (hasCode(error, (code) => code === expired))
     return 'the certificate of PostgreSQL has expired; renew it, and reload PostgreSQL';
   if (hasCode(error, (code) => expiredHere.test(code)))
-    return 'PostgreSQL refuses the certificate of this process, which has expired; renew it';
+    return `PostgreSQL refuses the certificate of ${client}, which has expired; renew it`;
   if (isCertificateRefused(error))
-    return 'the TLS connection to the database fails; check the certificates of PostgreSQL and of this process';
+    return `the TLS connection to the database fails; check the certificates of PostgreSQL and of ${client}`;
   if (isWithoutTls(error))
     return "PostgreSQL has TLS off, but the sslmode in GATEHOUSE_DATABASE_URL requires it; turn on PostgreSQL's setting ssl";
   if (isSettingRefused(error))
     return 'a pooler refuses settings that Gatehouse needs; connect to PostgreSQL without it, or let it ignore them: docs/scaling.md#connections-to-postgresql';
   if (isWithoutDescriptors(error))
-    return 'this process has no free file descriptor for a connection to the database; raise its limit of open files';
+    return `${client} has no free file descriptor for a connection to the database; raise its limit of open files`;
   const all = [...causes(error)];
   if (all.some(isDiskFull)) return 'the disk of PostgreSQL is full; free space on it';
   if (all.some(isReadOnlyRefusal))
-    return 'PostgreSQL is read-only: it is a standby, or default_transaction_read_only is on; give this process the address of the primary, or turn the setting off';
+    return `PostgreSQL is read-only: it is a standby, or default_transaction_read_only is on; give ${client} the address of the primary, or turn the setting off`;
   if (all.some(isWithoutConnections))
     return 'PostgreSQL has no free connection; end the connections of other programs, or raise its max_connections';
   if (all.some(({ code }) => code === '25P04'))
-    return 'PostgreSQL ended a transaction after its transaction_timeout; set it to 0 for the role and the database of this process';
+    return `PostgreSQL ended a transaction after its transaction_timeout; set it to 0 for the role and the database of ${client}`;
   if (all.some(isRolledBack))
     return 'PostgreSQL rolled back a transaction because of a session that it conflicted with; try again in a moment';
   if (all.some(isOutOfTime))
@@ -169,9 +169,10 @@ export function whatToDo(error: unknown, otherwise: string): string {
   return otherwise;
 }
 
-/** The RPC error for a failure of the database; undefined for any other error. */
+/** The RPC error for a failure of the database; undefined for any other error. Its text is read in the logs of other processes. */
 export function explainDatabaseError(error: unknown): ConnectError | undefined {
   if (!isDatabaseUnavailable(error)) return undefined;
-  const sentence = whatToDo(error, 'the database does not answer; try again in a moment');
+  const unanswered = 'the database does not answer; try again in a moment';
+  const sentence = whatToDo(error, unanswered, 'the process that answered this call');
   return rpcError('DATABASE_UNAVAILABLE', sentence, { cause: error, retryAfterMs: 1000 });
 }

@@ -90,7 +90,7 @@ export function watchPool(pool: Pool, { logger, nowMs }: PoolWatchOptions): Pool
       logger.error(
         { ...state(), err: lastError },
         isConnectionRefused(lastError)
-          ? connectionRefused
+          ? connectionRefused()
           : 'no connection to the database is available; this process is not ready until there is one',
       );
     }

@@ -260,7 +260,7 @@ test('doctor says in words why the database refuses its connections, and what to
   await database.close();
   await drop();
 
-  expect(new Set(details)).toEqual(new Set([connectionRefused]));
+  expect(new Set(details)).toEqual(new Set([connectionRefused('core')]));
 });
 
 test('a reversal from before reversals had ids keeps the id that its wallet knows', () =>

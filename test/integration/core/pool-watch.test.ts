@@ -97,8 +97,11 @@ test('a pool that gives no connection is reported in its state, readiness, metri
 });
 
 describe('a pool whose connections PostgreSQL refuses', () => {
-  const advice =
-    /^PostgreSQL refuses the connections of this process; check the user, .* in its GATEHOUSE_DATABASE_URL/;
+  /** `client`: the words for the process that uses the pool. */
+  const adviceTo = (client: string): unknown =>
+    expect.stringMatching(
+      `^PostgreSQL refuses the connections of ${client}; check the user, .* in its GATEHOUSE_DATABASE_URL`,
+    );
 
   let role: string;
   let database: string;
@@ -155,9 +158,12 @@ describe('a pool whose connections PostgreSQL refuses', () => {
       await waitUntil('the log names the recovery', () => told.length > 1);
       watch.stop();
 
-      expect(error).toMatchObject({ code: Code.Unavailable, rawMessage: expect.stringMatching(advice) });
+      expect(error).toMatchObject({
+        code: Code.Unavailable,
+        rawMessage: adviceTo('the process that answered this call'),
+      });
       expect(told).toEqual([
-        expect.stringMatching(advice),
+        adviceTo('this process'),
         'connections to the database are available again; this process is ready',
       ]);
     },

@@ -7,21 +7,27 @@ const errorWith = (code: string): Error =>
   new Error('the statement failed', { cause: Object.assign(new Error(`connect ${code}`), { code }) });
 
 const noAnswer = 'the database does not answer; try again in a moment';
-const certificates = 'check the certificates of PostgreSQL';
+/** The callers log the answer, too. */
+const answering = 'the process that answered this call';
+const certificates = `check the certificates of PostgreSQL and of ${answering}`;
 /** The codes of errors that pass, and what the answer says about them. */
 const passing: readonly (readonly [codes: string, words: string])[] = [
   ['ECONNREFUSED ECONNRESET ECONNABORTED EPIPE ETIMEDOUT ENOENT', noAnswer],
   ['EHOSTUNREACH ENETUNREACH EHOSTDOWN ENETDOWN', noAnswer],
   ['ENOTFOUND EAI_AGAIN EAI_FAIL EAI_MEMORY EAI_SYSTEM EADDRNOTAVAIL ENOBUFS ENOMEM', noAnswer],
-  ['25006', 'PostgreSQL is read-only'],
+  [
+    '25006',
+    `PostgreSQL is read-only: it is a standby, or default_transaction_read_only is on; give ${answering} the`,
+  ],
+  ['28P01 3D000', `PostgreSQL refuses the connections of ${answering}`],
   ['53100', 'the disk of PostgreSQL is full'],
   ['53300', 'PostgreSQL has no free connection'],
   ['55P03 57014', 'whether another session holds a lock'],
-  ['25P04', 'after its transaction_timeout'],
+  ['25P04', `after its transaction_timeout; set it to 0 for the role and the database of ${answering}`],
   ['40001 40P01', 'a session that it conflicted with'],
-  ['EMFILE ENFILE', 'raise its limit of open files'],
+  ['EMFILE ENFILE', `${answering} has no free file descriptor`],
   ['CERT_HAS_EXPIRED', 'the certificate of PostgreSQL has expired'],
-  ['ERR_SSL_SSL/TLS_ALERT_CERTIFICATE_EXPIRED', 'the certificate of this process, which has expired'],
+  ['ERR_SSL_SSL/TLS_ALERT_CERTIFICATE_EXPIRED', `the certificate of ${answering}, which has expired`],
   ['CERT_NOT_YET_VALID ERR_TLS_CERT_ALTNAME_INVALID', certificates],
   ['DEPTH_ZERO_SELF_SIGNED_CERT SELF_SIGNED_CERT_IN_CHAIN', certificates],
   ['UNABLE_TO_VERIFY_LEAF_SIGNATURE ERR_SSL_TLSV1_ALERT_UNKNOWN_CA', certificates],
