@@ -13,6 +13,8 @@ const maxResets = 100;
  * caller may leave both open for ever.
  */
 export const maxOpen = { ofConnection: 100, ofAll: 1_000, connections: 1_000 };
+/** How often the calls that Node itself has refused are counted. */
+const countRefusedEveryMs = 100;
 
 export interface UnknownCallerLimits {
   readonly isKnownCaller: IsKnownCaller;
@@ -25,8 +27,8 @@ export interface UnknownCallerLimits {
 /**
  * Limits the calls of unknown callers over HTTP/2, before they reach the server. One caller may have few calls open, and so may all of them
  * together. But each connection may always have one call, so that a flood does not hide a health checker. The connection of an
- * unknown caller that opens and resets calls is closed (CVE-2023-44487). If unknown callers have too many connections, the one whose latest
- * call is the oldest is closed. A call with a known token or certificate makes its connection known, which ends these limits. Then `streamResetLimits`
+ * unknown caller that opens and resets calls is closed (CVE-2023-44487), and so is one with many calls whose headers Node refuses. If unknown
+ * callers have too many connections, the one whose latest call is the oldest is closed. A call with a known token or certificate makes its connection known, which ends these limits. Then `streamResetLimits`
  * apply, which are far higher.
  */
 export function limitUnknownCallers(
@@ -45,21 +47,41 @@ export function limitUnknownCallers(
       `a connection was closed, because more than ${maxOpen.connections} connections had no known token, and this one had been silent the longest`,
     );
   });
+  const logRefused = limitLines((facts: object, count) => {
+    logger.warn(
+      { ...facts, listener, count },
+      `a connection was closed, because its peer has no known token, and ${maxResets} of its calls had too many headers`,
+    );
+  });
   let openOfAll = 0;
-  /** The connection with the oldest latest call comes first. */
-  const unknownSessions = new Set<ServerHttp2Session>();
-  const countConnection = (session: ServerHttp2Session): void => {
+  /** Each with the number of its calls that Node has handed over. The connection with the oldest latest call comes first. */
+  const unknownSessions = new Map<ServerHttp2Session, () => number>();
+  const countConnection = (session: ServerHttp2Session, handedOver: () => number): void => {
     unknownSessions.delete(session);
-    unknownSessions.add(session);
-    const [oldest] = unknownSessions;
+    unknownSessions.set(session, handedOver);
+    const [oldest] = unknownSessions.keys();
     if (unknownSessions.size <= maxOpen.connections || oldest === undefined) return;
     unknownSessions.delete(oldest);
     if (oldest.destroyed) return;
     logTooMany('', { peer: oldest.socket.remoteAddress });
     closeAtOnce(oldest);
   };
+  // Node resets a call with too many headers itself, without an event. Only the number of its stream is known.
+  const closeRefused = (): void => {
+    for (const [session, handedOver] of unknownSessions) {
+      const { lastProcStreamID = 0 } = session.state;
+      // Clients number their calls 1, 3, 5 (RFC 9113, section 5.1.1).
+      if ((lastProcStreamID + 1) / 2 - handedOver() < maxResets || session.destroyed) continue;
+      logRefused('', { peer: session.socket.remoteAddress });
+      closeAtOnce(session);
+    }
+  };
+  const timer = setInterval(closeRefused, countRefusedEveryMs).unref();
+  server.once('close', () => clearInterval(timer));
   server.on('session', (session: ServerHttp2Session) => {
-    countConnection(session);
+    let calls = 0;
+    const handedOver = (): number => calls;
+    countConnection(session, handedOver);
     session.once('close', () => unknownSessions.delete(session));
     const serve = session.listeners('stream');
     const pass = (...event: unknown[]): void => {
@@ -75,6 +97,7 @@ export function limitUnknownCallers(
       closeAtOnce(session);
     };
     const admit = (stream: ServerHttp2Stream, ...event: unknown[]): void => {
+      calls += 1;
       const [headers] = event as [IncomingHttpHeaders];
       // A session that fails gives its error to all its calls. The error of a call that reaches no handler would end the process.
       stream.on('error', () => undefined);
@@ -92,7 +115,7 @@ export function limitUnknownCallers(
         countReset(stream);
         return;
       } else {
-        countConnection(session);
+        countConnection(session, handedOver);
         open += 1;
         openOfAll += 1;
         stream.once('close', () => {

@@ -165,6 +165,34 @@ describe.each(ports)('a peer on the %s port that opens and resets calls', (_name
   });
 });
 
+/** Opens calls with 200 headers, each of one byte: an entry of the table that all peers know (RFC 7541, appendix A). */
+const oversizedCalls = (own: Readonly<Record<string, string>>, last: number): Buffer => {
+  const call = openingFrame(1, own).subarray(9);
+  const headers = Buffer.concat([call, Buffer.alloc(200, 0xbd)]);
+  return Buffer.concat(Array.from({ length: last }, (_each, index) => frame(1, 5, 2 * index + 1, headers)));
+};
+
+describe.each(ports)('a peer on the %s port whose calls have too many headers', (listener, port) => {
+  test('is disconnected without a known token', async () => {
+    const { socket } = await peer(port(), Buffer.concat([greeting, oversizedCalls({}, 150)]));
+    await waitUntil('the connection is closed', () => socket.destroyed);
+
+    await expectCoreToServe();
+    const logged = stack.cores[0]!.log.filter(
+      ({ msg, listener: where }) => /had too many headers/.test(String(msg)) && where === listener,
+    );
+    expect(logged.length).toBeGreaterThan(0);
+  });
+
+  test('gets an answer to its next call when they were few', async () => {
+    const next = Buffer.concat([openingFrame(101, {}), frame(0, 1, 101, Buffer.alloc(5))]);
+    const { socket, received } = await peer(port(), Buffer.concat([greeting, oversizedCalls({}, 50), next]));
+
+    await waitUntil('the last call is answered', () => received().includes('\0\0\0\0\x02\x08\x01'));
+    socket.destroy();
+  });
+});
+
 test.each(ports)(
   'strangers cannot keep many calls open on the %s port, and each gets an answer to one',
   async (_name, port) => {
