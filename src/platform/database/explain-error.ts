@@ -68,6 +68,9 @@ const hasCode = (error: unknown, isSought: (code: string) => boolean): boolean =
 const isWithoutDescriptors = (error: unknown): boolean =>
   hasCode(error, (code) => descriptorErrors.has(code));
 
+/** Whether another row has the same key. If the row was added meanwhile, its transaction has committed. */
+export const isUniqueViolation = (error: unknown): boolean => hasCode(error, (code) => code === '23505');
+
 /** Whether PostgreSQL, or this process, does not accept the certificate of the other side. */
 export const isCertificateRefused = (error: unknown): boolean =>
   hasCode(error, (code) => tlsErrors.test(code));

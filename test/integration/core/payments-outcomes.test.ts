@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { timestampDate, durationFromMs } from '@bufbuild/protobuf/wkt';
 import { OrderStatus, PaymentAttemptStatus } from '../../../src/gen/gatehouse/v1/order_pb.js';
+import { duringChange } from '../../support/database-connections.ts';
 import { storedId } from '../../support/ids.ts';
 import { wrongFields } from '../../support/rpc-failure.ts';
 import { outcomes, transactionOf, sharedPaymentDesk } from './payment-desk.ts';
@@ -65,6 +66,27 @@ describe('the wallet’s answer about a direct payment', () => {
     const statuses = recorded.map(({ paymentAttempt }) => paymentAttempt?.status);
     const { SUCCEEDED, UNKNOWN } = PaymentAttemptStatus;
     expect(statuses.toSorted()).toEqual([SUCCEEDED, UNKNOWN, UNKNOWN, UNKNOWN].toSorted());
+  });
+
+  test('completed by a transaction that another core records for another order meanwhile: its outcome is unknown', async () => {
+    const payments = [
+      await desk.startDirect({ merchantId, orderNumber: 'O-1' }),
+      await desk.startDirect({ merchantId, orderNumber: 'O-2' }),
+    ];
+    const leases = await desk.lease();
+    const [own, other] = payments.map(({ attemptId }) =>
+      leases.find(({ paymentAttempt }) => paymentAttempt?.paymentAttemptId === attemptId),
+    );
+    const useForOther = sql`
+      insert into core.wallet_receipts (environment, wallet, provider_transaction_id, merchant_id, payment_attempt_id)
+      select environment, 'walleta', ${transactionOf(merchantId, 't-1')}, merchant_id, id
+      from core.payment_attempts where id = ${storedId('pat', other?.paymentAttempt?.paymentAttemptId ?? '')}`;
+
+    const recorded = await duringChange(stack.databaseUrl, useForOther, () =>
+      desk.record(own!, outcomes.completed('t-1', '100.5')),
+    );
+
+    expect(recorded.paymentAttempt?.status).toBe(PaymentAttemptStatus.UNKNOWN);
   });
 
   test('pending: nothing changes, the reference is kept, and the wallet is queried again in 2 s', async () => {

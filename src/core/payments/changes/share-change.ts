@@ -1,6 +1,6 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { createBatcher } from '../../../platform/batcher.ts';
-import { isDatabaseUnavailable } from '../../../platform/database/explain-error.ts';
+import { isDatabaseUnavailable, isUniqueViolation } from '../../../platform/database/explain-error.ts';
 import type { OrderRow } from '../../database/order-entities.ts';
 import { batchLimits } from '../../database/batch-limits.ts';
 import { err } from '../../domain/result.ts';
@@ -82,7 +82,8 @@ const maxCalls = 50;
  * - its order does not exist, or
  * - another of these calls changes the same order.
  * If the transaction fails, each of its calls is made alone, so that only the call that caused the failure fails. If the database is
- * unavailable, all of them fail.
+ * unavailable, all of them fail. A call that fails because another transaction has committed a row with the same key is made again: it
+ * then finds that row.
  */
 export function createShareChange({ commit, now }: ShareChangeParts): ShareChange {
   return <Call, Name, Loaded, Context, Decided extends Decision, Refusal, Answer>(
@@ -109,7 +110,7 @@ export function createShareChange({ commit, now }: ShareChangeParts): ShareChang
         rows,
       );
 
-    const makeAlone = async (traced: Traced<Call>): Promise<Result<Answer, Refusal | 'not_found'>> => {
+    const makeOnce = async (traced: Traced<Call>): Promise<Result<Answer, Refusal | 'not_found'>> => {
       const lockOrder = async (em: EntityManager): Promise<Shared[]> => {
         const first = loadsFirst ? await loadFor(em, [traced]) : undefined;
         const row = await orders.one(nameOf(traced.call))(em);
@@ -119,6 +120,12 @@ export function createShareChange({ commit, now }: ShareChangeParts): ShareChang
       const [answer] = await commit(lockOrder, now, callerOf, change);
       return answer ?? err('not_found');
     };
+
+    const makeAlone = (traced: Traced<Call>): ReturnType<typeof makeOnce> =>
+      makeOnce(traced).catch((error: unknown) => {
+        if (!isUniqueViolation(error)) throw error;
+        return makeOnce(traced);
+      });
 
     const makeTogether = async (calls: readonly Traced<Call>[]): Promise<Outcome[]> => {
       // The index of the call that changes each order.
@@ -143,7 +150,8 @@ export function createShareChange({ commit, now }: ShareChangeParts): ShareChang
         const byCall = new Map([...callOf.values()].map((index, nth) => [index, answers[nth]]));
         return calls.map((_, index) => byCall.get(index) ?? leftOut);
       } catch (error) {
-        if (calls.length === 1 || isDatabaseUnavailable(error)) throw error;
+        const isWorthRepeating = calls.length > 1 || isUniqueViolation(error);
+        if (!isWorthRepeating || isDatabaseUnavailable(error)) throw error;
         return calls.map(() => leftOut);
       }
     };
