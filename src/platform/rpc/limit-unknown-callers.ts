@@ -27,9 +27,9 @@ export interface UnknownCallerLimits {
 /**
  * Limits the calls of unknown callers over HTTP/2, before they reach the server. One caller may have few calls open, and so may all of them
  * together. But each connection may always have one call, so that a flood does not hide a health checker. The connection of an
- * unknown caller that opens and resets calls is closed (CVE-2023-44487), and so is one with many calls whose headers Node refuses. If unknown
- * callers have too many connections, the one whose latest call is the oldest is closed. A call with a known token or certificate makes its connection known, which ends these limits. Then `streamResetLimits`
- * apply, which are far higher.
+ * unknown caller that opens and resets calls is closed (CVE-2023-44487), and so is one with many calls whose headers Node refuses. If
+ * unknown callers have too many connections, the one whose latest call is the oldest is closed. A call with a known token or certificate
+ * makes its connection known, which ends these limits. Then `streamResetLimits` apply, which are far higher.
  */
 export function limitUnknownCallers(
   server: EventEmitter,
