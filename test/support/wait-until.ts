@@ -9,7 +9,11 @@ export const hangMs = 4 * 60_000;
 /** A poll costs processor time, so it waits a fifth of the time that it has waited already, within these limits. */
 const pollMs = { least: 10, most: 200 };
 
-/** Polls the condition until it gives a value. @throws an error that names the condition when it never does. */
+/**
+ * Polls the condition until it gives a value. @throws an error that names the condition when it never does.
+ *
+ * Nothing ends a wait from outside, so it must not lose a `Promise.race`: it would poll on after the test, and jest would kill the worker.
+ */
 export async function waitUntil<T>(
   what: string,
   condition: () => Promise<T | undefined | false> | T | undefined | false,
