@@ -3,8 +3,12 @@ import { pathToFileURL } from 'node:url';
 import { compareEveryValue } from './compare-every-value.ts';
 import { useGlobals } from './jest-globals.ts';
 import type { Globals } from './jest-globals.ts';
+import { takeUnfinishedWaits } from './wait-until.ts';
 
-type Runner = (...args: [object, object, object, object, string, ...unknown[]]) => Promise<unknown>;
+type Runner = (...args: [object, object, object, object, string, ...unknown[]]) => Promise<TestFileResult>;
+interface TestFileResult {
+  readonly numFailingTests: number;
+}
 
 const require = createRequire(import.meta.url);
 const { default: runCircus } = require('jest-circus/runner') as { readonly default: Runner };
@@ -22,7 +26,7 @@ registerHooks({
  * again for each test file, without a compile cache. So the test files of a worker share modules, and no test may
  * replace a module or change a global. See docs/adr/0024-node-loads-the-tests.md.
  */
-export default function runTestFile(...args: Parameters<Runner>): Promise<unknown> {
+export default async function runTestFile(...args: Parameters<Runner>): Promise<TestFileResult> {
   const [globalConfig, config, environment, runtime, path, ...rest] = args;
   const natively = {
     requireInternalModule: (internal: string): unknown => {
@@ -48,7 +52,12 @@ export default function runTestFile(...args: Parameters<Runner>): Promise<unknow
   Reflect.deleteProperty(Error, 'prepareStackTrace');
   Error.stackTraceLimit = 10;
   const nativeRuntime = Object.assign(Object.create(runtime) as object, natively);
-  const result = runCircus(globalConfig, config, environment, nativeRuntime, path, ...rest);
+  const running = runCircus(globalConfig, config, environment, nativeRuntime, path, ...rest);
   // Otherwise it is written when the worker exits, which has a time limit.
-  return result.finally(flushCompileCache);
+  const result = await running.finally(flushCompileCache);
+  // A failed test may leave a wait, and this error would replace its own.
+  const left = takeUnfinishedWaits();
+  if (left.length > 0 && result.numFailingTests === 0)
+    throw new Error(`the tests have ended, and these waits have not: ${left.join('; ')}`);
+  return result;
 }

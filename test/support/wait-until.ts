@@ -9,10 +9,20 @@ export const hangMs = 4 * 60_000;
 /** A poll costs processor time, so it waits a fifth of the time that it has waited already, within these limits. */
 const pollMs = { least: 10, most: 200 };
 
+/** What the waits that have not ended wait for. */
+const unfinished = new Set<{ readonly what: string }>();
+
+/** What a test file still waits for at its end. Such a wait would poll on beside the next file. */
+export function takeUnfinishedWaits(): string[] {
+  const left = [...unfinished].map(({ what }) => what);
+  unfinished.clear();
+  return left;
+}
+
 /**
  * Polls the condition until it gives a value. @throws an error that names the condition when it never does.
  *
- * Nothing ends a wait from outside, so it must not lose a `Promise.race`: it would poll on after the test, and jest would kill the worker.
+ * Nothing ends a wait from outside, so it must not lose a `Promise.race`: it would poll on after the test, and the file would fail.
  */
 export async function waitUntil<T>(
   what: string,
@@ -20,12 +30,18 @@ export async function waitUntil<T>(
   timeoutMs = hangMs,
 ): Promise<T> {
   const startedAt = Date.now();
-  for (;;) {
-    const found = await condition();
-    if (found !== undefined && found !== false) return found;
-    const waitedMs = Date.now() - startedAt;
-    if (waitedMs > timeoutMs) throw new Error(`waited ${timeoutMs} ms, and still not: ${what}`);
-    await delay(Math.min(pollMs.most, Math.max(pollMs.least, waitedMs / 5)));
+  const wait = { what };
+  unfinished.add(wait);
+  try {
+    for (;;) {
+      const found = await condition();
+      if (found !== undefined && found !== false) return found;
+      const waitedMs = Date.now() - startedAt;
+      if (waitedMs > timeoutMs) throw new Error(`waited ${timeoutMs} ms, and still not: ${what}`);
+      await delay(Math.min(pollMs.most, Math.max(pollMs.least, waitedMs / 5)));
+    }
+  } finally {
+    unfinished.delete(wait);
   }
 }
 
