@@ -48,6 +48,8 @@ export async function duringChange<T>(
   const { rows } = await changing.query<{ pid: number }>('select pg_backend_pid() as pid');
   let isEnded = false;
   const calling = call().finally(() => (isEnded = true));
+  // It may fail before the connections are closed. The caller gets the error.
+  calling.catch(() => undefined);
   await waitUntil('the call waits for the change', async () => {
     const waiting = await observer.query(sql`
       select from pg_stat_activity where ${rows[0]?.pid} = any (pg_blocking_pids(pid))`);

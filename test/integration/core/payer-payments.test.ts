@@ -9,7 +9,7 @@ import {
   PayerPaymentService,
   PayerPaymentStatus,
 } from '../../../src/gen/gatehouse/v1/payer_payment_service_pb.js';
-import { holdLocks } from '../../support/database-connections.ts';
+import { duringChange, holdLocks } from '../../support/database-connections.ts';
 import { storedId } from '../../support/ids.ts';
 import { refusalOf } from '../../support/rpc-failure.ts';
 import { sharedClient, sharedCoreDatabase, sharedStack } from '../../support/shared-stack.ts';
@@ -17,7 +17,7 @@ import { walletsOfCoreWithPaybill } from '../../support/simulated-wallets.ts';
 import { waitUntil } from '../../support/wait-until.ts';
 import { sql } from '../../support/sql.ts';
 import { damageRow } from './damaged-row.ts';
-import { outcomes, sharedPaymentDesk, transactionOf } from './payment-desk.ts';
+import { outcomes, sharedPaymentDesk, transactionOf, useOf } from './payment-desk.ts';
 
 /** Payments at walletb go to an account of this merchant. Those at walleta go to the operator's. */
 const ownerId = newRandomId('mer', new Date());
@@ -343,6 +343,21 @@ describe.each(['for an order', 'for no order'])('a confirmation of money %s', (w
     expect(await confirm(reported, leaseId, reference)).toMatchObject({
       ...{ status: PayerPaymentStatus.REQUESTED_PAYMENT, merchantId },
       ...{ paymentAttemptId: prompt.attemptId, strayPaymentId: '' },
+    });
+  });
+
+  test('that another core records for a prompt at the same moment is that of the prompt', async () => {
+    const reported = await report(reference);
+    const leaseId = await lease();
+    const prompt = await desk.startDirect({ merchantId, orderNumber: 'prompt', phone: '0911777005' });
+
+    const confirmed = await duringChange(stack.databaseUrl, useOf(transaction(reference), prompt), () =>
+      confirm(reported, leaseId, reference),
+    );
+
+    expect(confirmed).toMatchObject({
+      ...{ status: PayerPaymentStatus.REQUESTED_PAYMENT, paymentAttemptId: prompt.attemptId },
+      ...{ orderId: '', strayPaymentId: '' },
     });
   });
 });

@@ -56,6 +56,12 @@ export const outcomes = {
  */
 export const transactionOf = (merchantId: string, id: string): string => `${merchantId}/${id}`;
 
+/** The use of a transaction of wallet A for a payment, as another core records it. */
+export const useOf = (transaction: string, { attemptId }: Pick<Payment, 'attemptId'>): Statement => sql`
+  insert into core.wallet_receipts (environment, wallet, provider_transaction_id, merchant_id, payment_attempt_id)
+  select environment, 'walleta', ${transaction}, merchant_id, id
+  from core.payment_attempts where id = ${storedId('pat', attemptId)}`;
+
 /** A payment that its payer started at the menu of the phone, as its wallet names it. */
 export const menuPayment = (
   merchantId: string,

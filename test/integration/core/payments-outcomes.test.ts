@@ -4,7 +4,7 @@ import { OrderStatus, PaymentAttemptStatus } from '../../../src/gen/gatehouse/v1
 import { duringChange } from '../../support/database-connections.ts';
 import { storedId } from '../../support/ids.ts';
 import { wrongFields } from '../../support/rpc-failure.ts';
-import { outcomes, transactionOf, sharedPaymentDesk } from './payment-desk.ts';
+import { outcomes, transactionOf, sharedPaymentDesk, useOf } from './payment-desk.ts';
 import type { PaymentDesk, Payment, Outcome } from './payment-desk.ts';
 import { sharedStack } from '../../support/shared-stack.ts';
 import { sql } from '../../support/sql.ts';
@@ -74,13 +74,10 @@ describe('the wallet’s answer about a direct payment', () => {
       await desk.startDirect({ merchantId, orderNumber: 'O-2' }),
     ];
     const leases = await desk.lease();
-    const [own, other] = payments.map(({ attemptId }) =>
-      leases.find(({ paymentAttempt }) => paymentAttempt?.paymentAttemptId === attemptId),
+    const own = leases.find(
+      ({ paymentAttempt }) => paymentAttempt?.paymentAttemptId === payments[0]?.attemptId,
     );
-    const useForOther = sql`
-      insert into core.wallet_receipts (environment, wallet, provider_transaction_id, merchant_id, payment_attempt_id)
-      select environment, 'walleta', ${transactionOf(merchantId, 't-1')}, merchant_id, id
-      from core.payment_attempts where id = ${storedId('pat', other?.paymentAttempt?.paymentAttemptId ?? '')}`;
+    const useForOther = useOf(transactionOf(merchantId, 't-1'), payments[1]!);
 
     const recorded = await duringChange(stack.databaseUrl, useForOther, () =>
       desk.record(own!, outcomes.completed('t-1', '100.5')),

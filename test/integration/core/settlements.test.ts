@@ -17,13 +17,14 @@ import {
   type RecordReversalOutcomeRequestSchema,
   StrayPaymentStatus,
 } from '../../../src/gen/gatehouse/v1/stray_payment_service_pb.js';
+import { duringChange } from '../../support/database-connections.ts';
 import { makeOperatorsOld } from '../../support/dashboard-users.ts';
 import { failureOf, refusalOf, wrongFields } from '../../support/rpc-failure.ts';
 import { walletsOfCoreWithPaybill } from '../../support/simulated-wallets.ts';
 import { sharedClient, sharedStack } from '../../support/shared-stack.ts';
 import { sql } from '../../support/sql.ts';
 import { asUser, sharedAccountDesk } from './account-desk.ts';
-import { outcomes, sharedPaymentDesk, transactionOf } from './payment-desk.ts';
+import { outcomes, sharedPaymentDesk, transactionOf, useOf } from './payment-desk.ts';
 import type { Payment } from './payment-desk.ts';
 
 const environment = Environment.SANDBOX;
@@ -205,6 +206,18 @@ describe('an undecided payment', () => {
     expect(await wrongFields(confirm(settlementId, 1))).toBe('provider_reference');
     const { settlement } = await settlements.withdrawSettlement({ settlementId }, as(0));
     expect(settlement?.status).toBe(SettlementStatus.WITHDRAWN);
+  });
+
+  test('is not settled with a transaction that another core records for another payment at the same moment', async () => {
+    const transaction = transactionOf(merchantId, 't-1');
+    const [payment, other] = [await undecided(), await undecided('D-2', '0911223345')];
+    const settlementId = (await proposePaid(payment, transaction)).settlement?.settlementId ?? '';
+
+    const confirming = duringChange(stack.databaseUrl, useOf(transaction, other), () =>
+      confirm(settlementId, 1),
+    );
+
+    expect(await wrongFields(confirming)).toBe('provider_reference');
   });
 
   test('settled as not paid ends, and money that its wallet still takes is stray and is returned', async () => {

@@ -18,6 +18,7 @@ import type { AddOrders, CommitEffects } from './add-orders.ts';
 import { createFailingRows } from './failing-rows.ts';
 import { createOrderEventValues } from './order-event-values.ts';
 import type { Caller, Commit, Decision, Locked, NewAttempt, OrderChange } from './order-change.ts';
+import { makeAgainIfTaken } from './make-again.ts';
 import { hasteningConfirmed } from './open-payments.sql.ts';
 import { readIntactOrders } from './read-order.ts';
 import type { LockOrder } from './read-order.ts';
@@ -33,7 +34,8 @@ import type { OrderToWrite } from './write-orders.sql.ts';
  */
 export interface OrderChanges extends AddOrders {
   /**
-   * Changes the order that `lock` returns. Refusals: those of `decide`, and `not_found`.
+   * Changes the order that `lock` returns. Refusals: those of `decide`, and `not_found`. The steps run again if another transaction has
+   * committed a row with the same key meanwhile.
    * @throws PHONE_BUSY, PHONE_LIMIT when the phone of a new attempt may not be prompted now.
    */
   readonly change: <Context, Decided extends Decision, Refusal, Answer>(
@@ -151,7 +153,7 @@ export function createOrderChanges(parts: OrderChangesParts): OrderChanges {
         const row = await lock(em);
         return row === undefined ? [] : [{ row }];
       };
-      const [answer] = await commit(lockOrder, now, () => change, change);
+      const [answer] = await makeAgainIfTaken(() => commit(lockOrder, now, () => change, change));
       return answer ?? err('not_found');
     },
     changeEach: (take, change) =>

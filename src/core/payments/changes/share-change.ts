@@ -5,6 +5,7 @@ import type { OrderRow } from '../../database/order-entities.ts';
 import { batchLimits } from '../../database/batch-limits.ts';
 import { err } from '../../domain/result.ts';
 import type { Result } from '../../domain/result.ts';
+import { makeAgainIfTaken } from './make-again.ts';
 import { recordedTraceparent } from '../../../platform/tracing/span.ts';
 import type { Caller, ChangeSteps, Commit, Decision, Locked } from './order-change.ts';
 import type { OrderLock } from './read-order.ts';
@@ -122,10 +123,7 @@ export function createShareChange({ commit, now }: ShareChangeParts): ShareChang
     };
 
     const makeAlone = (traced: Traced<Call>): ReturnType<typeof makeOnce> =>
-      makeOnce(traced).catch((error: unknown) => {
-        if (!isUniqueViolation(error)) throw error;
-        return makeOnce(traced);
-      });
+      makeAgainIfTaken(() => makeOnce(traced));
 
     const makeTogether = async (calls: readonly Traced<Call>[]): Promise<Outcome[]> => {
       // The index of the call that changes each order.

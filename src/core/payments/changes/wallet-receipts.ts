@@ -112,7 +112,7 @@ export const belongsTo = (
 
 /**
  * Records the use of a transaction, for an attempt or for a stray payment without one. A transaction is used once. If another
- * use is committed meanwhile, the caller's transaction fails. A shared change is then made again, and finds that use.
+ * use is committed meanwhile, the caller's transaction fails. It is then made again (`makeAgainIfTaken`), and finds that use.
  */
 export function useReceipt(
   em: EntityManager,

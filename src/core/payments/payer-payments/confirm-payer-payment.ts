@@ -25,6 +25,7 @@ import type { OrderChanges } from '../changes/change-orders.ts';
 import type { ClaimPayments } from '../changes/claim-payments.ts';
 import { orderOfId } from '../changes/read-order.ts';
 import { addStrayPayment } from '../changes/found-stray-payment.ts';
+import { makeAgainIfTaken } from '../changes/make-again.ts';
 import { findReceipt, useReceipt } from '../changes/wallet-receipts.ts';
 import { findNamedOrder } from './find-named-order.sql.ts';
 import {
@@ -114,7 +115,7 @@ async function findPaidOrder(
 /** Records a report that changes no order. */
 function recordWithoutOrder(parts: ConfirmPayerPaymentParts, report: ConfirmationReport): Promise<Recorded> {
   const { payerPaymentId, leaseId, outcome } = report;
-  return parts.database.fork().transactional(async (em) => {
+  const record = async (em: EntityManager): Promise<Recorded> => {
     const row = await lockPayerPayment(em, payerPaymentId);
     if (row === null) return err('not_found');
     if (row.leaseId !== leaseId) return err('lease_lost');
@@ -126,7 +127,8 @@ function recordWithoutOrder(parts: ConfirmPayerPaymentParts, report: Confirmatio
     else recordUnconfirmed(parts, row, outcome, leasedUntil, at);
     await keepReported(parts, em, row, report, at);
     return ok({ ...row });
-  });
+  };
+  return makeAgainIfTaken(() => parts.database.fork().transactional(record));
 }
 
 async function recordMoneyWithoutOrder(
