@@ -72,6 +72,20 @@ from ${from} s
 left join core.payment_attempts a on a.merchant_id = s.merchant_id and a.id = s.payment_attempt_id
 where s.environment = ?::core.environment and s.payment_option = any(?::text[])`;
 
+/**
+ * In SQL: when a payment began, so its entry in the statement is not older. A payment that its payer started has no request of ours, and its attempt
+ * or stray payment exists only since the wallet confirmed it. It began before its report, whose id has the time. Wallets report at once.
+ */
+const attemptBegun = (attempt: string): string => `coalesce((
+    select uuid_extract_timestamp(reported.id) from core.payer_payments reported
+    where ${attempt}.origin = 'PAYER' and reported.environment = ${attempt}.environment
+      and reported.wallet = regexp_replace(${attempt}.payment_option, '_[a-z]+$', '')
+      and reported.provider_transaction_id = ${attempt}.provider_transaction_id
+  ), ${attempt}.created_at)`;
+/** `attemptCreated`: the creation of its attempt, or null. */
+const strayBegun = (stray: string, attemptCreated: string): string =>
+  `coalesce(${attemptCreated}, uuid_extract_timestamp(${stray}.payer_payment_id), ${stray}.created_at)`;
+
 /** A PostgreSQL array literal. */
 const textArrayLiteral = (items: readonly string[]): string =>
   `{${items.map((item) => `"${item.replace(/["\\]/g, '\\$&')}"`).join(',')}}`;
@@ -192,16 +206,17 @@ export async function* findMissing(
     )
   offset 0
 )`;
-  const attemptCondition = `m.status = 'SUCCEEDED' and m.updated_at >= ? and m.updated_at < ? and m.created_at >= ?
+  const attemptCondition = `m.status = 'SUCCEEDED' and m.updated_at >= ? and m.updated_at < ? and ${attemptBegun('m')} >= ?
     and ${isInScope('m', scope)}`;
   const ofPayment = `exists (
     select from core.payment_attempts p
     where p.merchant_id = m.merchant_id and p.id = m.payment_attempt_id and ${isInScope('p', scope)}
   )`;
   const withoutAttempt = scope.isOperators ? 'm.payment_attempt_id is null or ' : '';
-  const begun = `coalesce((
+  const attemptCreated = `(
     select b.created_at from core.payment_attempts b where b.merchant_id = m.merchant_id and b.id = m.payment_attempt_id
-  ), m.created_at)`;
+  )`;
+  const begun = strayBegun('m', attemptCreated);
   const strayCondition = `m.created_at >= ? and m.created_at < ? and ${begun} >= ? and (${withoutAttempt}${ofPayment})`;
   const values = [
     textArrayLiteral(scope.otherAccounts),
@@ -312,10 +327,10 @@ export async function oldestBegun(
   const [row] = await em.execute<{ begun: string | null }[]>(
     `
 select least(
-  (select min(created_at) from core.payment_attempts
-   where environment = ?::core.environment and payment_option = any(?::text[])
-     and status = 'SUCCEEDED' and updated_at >= ? and updated_at < ? and ${isInScope('payment_attempts', scope)}),
-  (select min(coalesce(a.created_at, s.created_at)) from core.stray_payments s
+  (select min(${attemptBegun('a')}) from core.payment_attempts a
+   where a.environment = ?::core.environment and a.payment_option = any(?::text[])
+     and a.status = 'SUCCEEDED' and a.updated_at >= ? and a.updated_at < ? and ${isInScope('a', scope)}),
+  (select min(${strayBegun('s', 'a.created_at')}) from core.stray_payments s
    left join core.payment_attempts a on a.merchant_id = s.merchant_id and a.id = s.payment_attempt_id
    where s.environment = ?::core.environment and s.payment_option = any(?::text[])
      and s.created_at >= ? and s.created_at < ? and ${isInScope('a', scope)}),

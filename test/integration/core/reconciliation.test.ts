@@ -12,7 +12,7 @@ import {
 } from '../../../src/gen/gatehouse/v1/reconciliation_service_pb.js';
 import { failureOf, wrongFields, refusalOf } from '../../support/rpc-failure.ts';
 import { checksOfCore } from './doctor-checks.ts';
-import { outcomes } from './payment-desk.ts';
+import { outcomes, transactionOf } from './payment-desk.ts';
 import type { Outcome } from './payment-desk.ts';
 import { at, completed, paymentEntry, walletA, sharedReconciliationDesk } from './reconciliation-desk.ts';
 import type { Entry } from './reconciliation-desk.ts';
@@ -47,6 +47,28 @@ const dateOf = (time: Entry['occurTime']): Date => new Date(Number(time?.seconds
 const entryOf = (providerTransactionId: string, own: Entry = {}): Entry =>
   paymentEntry({ providerTransactionId, occurTime: noon, ...own });
 
+/** Moves payments that payers started, as if they had been reported and confirmed at these times. The id has the time of the report. */
+async function moveFromMenu(
+  references: readonly string[],
+  reported: string,
+  confirmed: string,
+): Promise<void> {
+  const transactions = references.map((reference) => transactionOf(merchantId, reference));
+  for (const table of ['payment_attempts', 'stray_payments'])
+    await desk.database.query(
+      `update core.${table} set created_at = $1, updated_at = $1 where provider_transaction_id = any ($2)`,
+      [confirmed, transactions],
+    );
+  await desk.database.query('set session_replication_role = replica');
+  for (const transaction of transactions) {
+    const id = v7({ msecs: Date.parse(reported) });
+    await desk.database.query(sql`
+      with moved as (update core.payer_payments set id = ${id} where provider_transaction_id = ${transaction})
+      update core.stray_payments set payer_payment_id = ${id} where provider_transaction_id = ${transaction}`);
+  }
+  await desk.database.query('reset session_replication_role');
+}
+
 describe('compared entries', () => {
   test('a payment that both have is no difference', async () => {
     const { reconciliation, differences } = await compare(completed('c-1'), () => [entryOf('c-1')]);
@@ -80,6 +102,27 @@ describe('compared entries', () => {
     await desk.wallets.completeReconciliation(leased);
 
     expect((await desk.operator.listDifferences(leased)).differences).toEqual([]);
+  });
+
+  test('payments that their payers started before midnight, and that were confirmed after it, are in both statements', async () => {
+    const nextDay = '2026-03-11';
+    const references = [`order-${merchantId}`, `nothing-${merchantId}`];
+    await desk.payments.registerHosted({ merchantId, orderNumber: references[0]! });
+    for (const reference of references)
+      await desk.payments.confirmFromMenu(
+        merchantId,
+        await desk.payments.reportFromMenu(merchantId, reference),
+        reference,
+      );
+    await moveFromMenu(references, `${day}T23:30:00Z`, `${nextDay}T01:00:00Z`);
+    const statement = references.map((reference) =>
+      entryOf(transactionOf(merchantId, reference), { occurTime: at(`${day}T23:30:00Z`) }),
+    );
+    const since = (from: Date) => statement.filter(({ occurTime }) => dateOf(occurTime) >= from);
+
+    const both = [await desk.reconcileWith(day, since), await desk.reconcileWith(nextDay, since)];
+
+    expect(both.flatMap(({ differences }) => differences)).toEqual([]);
   });
 
   test("money that a merchant's own account received is not missing, and is known if the statement has it", async () => {
