@@ -264,6 +264,7 @@ function poolText(facts: Facts<'databasePool'>, finding: CheckFinding): Text {
 function clockText(skew: Duration): Text {
   const ms = durationMs(skew);
   const distance = Math.abs(ms) < 10_000 ? `${Math.abs(ms)} ms` : durationWords(ms);
+  if (ms === 0) return ["the database's clock agrees with this core's"];
   return [
     `the database's clock is ${distance} ${ms < 0 ? 'behind' : 'ahead of'} this core's`,
     'synchronise both machines with NTP. Orders follow the clock of the database, and logs do not',

@@ -1,9 +1,13 @@
+import { durationMs } from '@bufbuild/protobuf/wkt';
 import { expect, test } from '@jest/globals';
+import { CheckResult, CheckSubject } from '../../../src/gen/gatehouse/v1/diagnostics_service_pb.js';
 import { openDatabaseClock } from '../../../src/platform/database/database-clock.ts';
-import { openPool, sharedTestDatabase, sharedPool } from '../../support/shared-stack.ts';
+import { openPool, sharedCoreDatabase, sharedPool, sharedTestDatabase } from '../../support/shared-stack.ts';
+import { checksOfCore } from './doctor-checks.ts';
 
 const database = sharedTestDatabase();
 const pool = sharedPool(() => database.url, 1);
+const core = sharedCoreDatabase('database clock', () => database.url, 2);
 
 const readDatabase = async (): Promise<number> => {
   const { rows } = await pool.query<{ now: Date }>('select clock_timestamp() as now');
@@ -45,4 +49,21 @@ test('the clock keeps its time when the database does not answer', async () => {
   await expect(adjust()).rejects.toThrow();
 
   expect(now().getTime()).toBeGreaterThanOrEqual(told);
+});
+
+test.each([
+  ['nothing when the query alone took a minute', { queryMs: 60_000, aheadMs: 0 }, CheckResult.OK, 0],
+  ['a core that is an hour ahead', { queryMs: 0, aheadMs: 3_600_000 }, CheckResult.WARNING, -3_600_000],
+  ['a core that is an hour behind', { queryMs: 0, aheadMs: -3_600_000 }, CheckResult.WARNING, 3_600_000],
+])('doctor reports %s', async (_what, { queryMs, aheadMs }, result, skewMs) => {
+  const startedAt = Date.now();
+  let readings = 0;
+  const now = (): Date => new Date(startedAt + aheadMs + queryMs * readings++);
+
+  const checks = await checksOfCore(core, { now });
+
+  const clock = checks.find(({ subject }) => subject === CheckSubject.CLOCK);
+  const told = clock?.facts.case === 'clockSkew' ? durationMs(clock.facts.value) : NaN;
+  expect(clock?.result).toBe(result);
+  expect(Math.abs(told - skewMs)).toBeLessThan(skewMs === 0 ? 1 : 60_000);
 });

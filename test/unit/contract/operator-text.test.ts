@@ -221,6 +221,7 @@ test('texts of checks use the singular for one object, and a failure has advice'
     '1 refused reversal, 2 reversals under way; 1 open order accepts no payment until the money is back',
   );
   expect(strays.advice).toContain('gatehouse payment retry-reversal <merchant_id> <stray_payment_id>');
+  expect(clock(0).detail).toBe("the database's clock agrees with this core's");
   expect(clock(-2500).detail).toBe("the database's clock is 2500 ms behind this core's");
   expect(clock(287_999_983).detail).toBe("the database's clock is 3 days ahead of this core's");
   expect(relay).toEqual({

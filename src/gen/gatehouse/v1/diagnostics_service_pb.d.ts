@@ -647,7 +647,8 @@ export declare type Check = Message<"gatehouse.v1.Check"> & {
     case: "reconciliations";
   } | {
     /**
-     * Of CLOCK: the database's time minus core's time. Negative when the database's clock is behind.
+     * Of CLOCK: the database's time minus core's time, and 0 when the time of the query alone may explain a difference. Negative when the
+     * database's clock is behind.
      *
      * @generated from field: google.protobuf.Duration clock_skew = 13;
      */
