@@ -24,7 +24,11 @@
 
   // After a mistake, the user is at the field, which can be below the screen. Pages whose alert comes first have the focus there.
   if (!document.querySelector('[autofocus]'))
-    document.querySelector(':is(input, select, textarea)[aria-invalid=true]')?.focus();
+    document
+      .querySelector(
+        ':is(input, select, textarea)[aria-invalid=true], fieldset[aria-describedby*=error] input',
+      )
+      ?.focus();
 
   // <button data-copy="#id" hidden>: copies the text of an element.
   for (const button of document.querySelectorAll('[data-copy]')) {
