@@ -55,6 +55,7 @@ function payPage(page: CheckoutPage, refused: PaymentAttempt | undefined): PayVi
   return {
     template: 'pay',
     title: messages.pay.title(amount, shop.name),
+    hasMistake: page.refused !== undefined,
     testPayment: isTest(order),
     self,
     qrCode: `${self}/qr.svg`,
@@ -121,6 +122,7 @@ function confirmPage(page: CheckoutPage, stage: StageNamed<'confirm'>): ConfirmV
   return {
     template: 'confirm',
     title,
+    hasMistake: refused !== undefined,
     testPayment: isTest(order),
     refresh: stay ? undefined : { seconds: refreshSeconds, url: self },
     self,

@@ -3,6 +3,8 @@ export type PageView = PayView | ConfirmView | OutcomeView;
 
 interface AnyPage {
   readonly title: string;
+  /** Whether a form was refused. The title then says so. */
+  readonly hasMistake?: boolean;
   /** Whether to say that no real money moves. */
   readonly testPayment: boolean;
   /** For browsers without scripts: when to load which address. */

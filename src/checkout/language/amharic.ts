@@ -233,4 +233,5 @@ export const amharic: Messages = {
     },
   },
   correctForm: 'እባክዎ ከታች ምልክት የተደረገበትን ያስተካክሉ',
+  wrongTitle: (title) => `ስህተት፦ ${title}`,
 };

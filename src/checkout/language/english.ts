@@ -250,4 +250,5 @@ export const english: Messages = {
     },
   },
   correctForm: 'Please correct what is marked below',
+  wrongTitle: (title) => `Error: ${title}`,
 };

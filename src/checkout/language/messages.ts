@@ -169,4 +169,6 @@ export interface Messages {
     };
   };
   readonly correctForm: string;
+  /** The title of a page that refuses a form. */
+  readonly wrongTitle: (title: string) => string;
 }

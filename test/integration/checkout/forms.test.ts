@@ -101,6 +101,7 @@ describe('a mistake in a form is shown beside it, and no payment starts:', () =>
     const answer = await customer.post(order.url, fields);
 
     expect(answer.status).toBe(422);
+    expect(answer.body).toContain('<title>Error: ');
     expect(answer.body).toContain(message);
     expect(answer.body).not.toContain('<script>alert');
     expect(await orders.attempts(order)).toEqual([]);
