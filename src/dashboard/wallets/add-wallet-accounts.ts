@@ -22,6 +22,8 @@ const wholeFormField = 'secret-complete';
 interface Shown {
   readonly values?: Readonly<Record<string, string>>;
   readonly errors?: Readonly<Record<string, string>>;
+  /** Whether the form had no value at all. */
+  readonly isEmpty?: boolean;
   readonly problem?: string;
   readonly status?: number;
 }
@@ -47,7 +49,7 @@ export function addWalletAccounts(app: FastifyInstance, { clients, sendPage, tim
   const show = async (
     request: WalletRequest,
     reply: FastifyReply,
-    { values = {}, errors = {}, problem, status = 200 }: Shown = {},
+    { values = {}, errors = {}, isEmpty = false, problem, status = 200 }: Shown = {},
   ): Promise<FastifyReply> => {
     const writing = walletWritingFor(request, timeZone);
     const { own } = writing.words;
@@ -65,7 +67,7 @@ export function addWalletAccounts(app: FastifyInstance, { clients, sendPage, tim
         path: selfOf(request),
         back: pathIn(pageMerchant, 'wallets'),
         rows: wallet.accounts.map((account) => accountRow(account, writing)),
-        fields: wallet.accountFields.map(({ name, secret, description, choices }) => ({
+        fields: wallet.accountFields.map(({ name, secret, description, choices }, index) => ({
           name,
           input: `${secret ? prefixes.secret : prefixes.open}${name}`,
           isSecret: secret,
@@ -74,7 +76,11 @@ export function addWalletAccounts(app: FastifyInstance, { clients, sendPage, tim
           helpLanguage: own.add.fieldHelp[name] === undefined ? 'en' : request.language,
           choices,
           value: secret ? '' : (values[name] ?? ''),
-          error: errors[name],
+          // Core's issues are in English.
+          error:
+            isEmpty && index === 0
+              ? { text: own.add.nothing, language: request.language }
+              : errors[name] && { text: errors[name], language: 'en' },
         })),
         wholeFormField,
         problem,
@@ -90,6 +96,10 @@ export function addWalletAccounts(app: FastifyInstance, { clients, sendPage, tim
     const values = valuesOf(request.body);
     if (fieldOf(request.body, wholeFormField) === '')
       return show(request, reply, { values, problem: words.own.add.again, status: 400 });
+    if (Object.keys(values).length === 0) {
+      const problem = shellWords[request.language].forms.correct;
+      return show(request, reply, { isEmpty: true, problem, status: 400 });
+    }
     const answer = await tryCall(request, (options) =>
       clients.merchantWallets.addWalletAccount(
         { ...scopeOf(request), wallet: request.params.wallet, values },

@@ -161,6 +161,19 @@ describe('own accounts', () => {
     expect(refused.body).not.toContain(secret);
   });
 
+  test.each([
+    ['en', 'Fill in at least one field of this form.'],
+    ['am', 'የዚህን ቅጽ ቢያንስ አንድ መስክ ይሙሉ።'],
+  ])('an empty form has its mistake at the first field, in the language %s', async (language, mistake) => {
+    const { visitor, path } = await atNewMerchant();
+    await visitor.get(`${path}/walleta?lang=${language}`);
+
+    const { status, body } = await visitor.post(`${path}/walleta/accounts`, { 'secret-complete': 'yes' });
+
+    expect(status).toBe(400);
+    expect(body).toContain(`id="field-0-error" lang="${language}">${mistake}<`);
+  });
+
   test('adding one needs a confirmed identity, and the confirmation keeps no secret and adds nothing by itself', async () => {
     const { merchantId, visitor, walletsOf, path } = await atNewMerchant();
     await desk.age(visitor, 11 * 60_000);

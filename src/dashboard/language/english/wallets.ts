@@ -91,6 +91,7 @@ export const wallets = {
       body: 'Enter what the wallet issued to you. If you leave a field empty, the operator’s value applies. If the wallet has separate credentials for refunds, enter yours too: without them, payments to your account cannot be refunded. Gatehouse checks the credentials with the wallet before you can use the account.',
       secretHint: 'Secret. It is stored encrypted and never shown again.',
       asOperator: 'The operator’s value',
+      nothing: 'Fill in at least one field of this form.',
       /** Help that replaces core's English help, by the name of the field. */
       fieldHelp: {} as Readonly<Record<string, string>>,
       submit: 'Add account',
