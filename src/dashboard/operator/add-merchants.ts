@@ -1,6 +1,6 @@
 import { optionChoices } from '../payments/order-words.ts';
 import { create } from '@bufbuild/protobuf';
-import { DurationSchema, durationMs, timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt';
+import { TimestampSchema, durationMs, timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { Type } from '@sinclair/typebox';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { MerchantStatus } from '../../gen/gatehouse/v1/merchant_service_pb.js';
@@ -19,7 +19,7 @@ import { certificationLines, uncertifiedText } from './merchant-certification.ts
 import { writingFor } from './operator-writing.ts';
 import { pageQuery, textIn } from '../page-query.ts';
 import type { Writing } from './operator-writing.ts';
-import { TermsForm, formOfMerchant, termsErrors, termsOfForm } from './terms-form.ts';
+import { TermsForm, changeOfForm, formOfMerchant, termsErrors } from './terms-form.ts';
 
 const path = '/operator/merchants';
 const pageSize = 50;
@@ -167,24 +167,18 @@ function addTerms(app: FastifyInstance, dashboard: Dashboard): void {
         status,
         isOverTaken,
       });
-    if (!form.ok) return again(form, 400);
     const seen = new Date(fieldOf(request.body, 'seen'));
-    if (Number.isNaN(seen.getTime())) return again(form, 409, true);
-    const { name, minutes, phone = '', email = '' } = form.value;
+    if (form.ok && Number.isNaN(seen.getTime())) return again(form, 409, true);
     // The form shows whole minutes. A time that nobody changed keeps its seconds.
     const shown = formOfMerchant(await readMerchant(dashboard, request));
-    const isNewTime = minutes !== shown['minutes'];
     const answer = await tryCall(request, (options) =>
       dashboard.clients.merchants.updateMerchant(
         {
           merchantId,
-          expectedUpdateTime: timestampFromDate(seen),
-          name,
-          ...(isNewTime
-            ? { sessionLifetime: create(DurationSchema, { seconds: BigInt(minutes) * 60n }) }
-            : {}),
-          contact: { phone, email },
-          terms: termsOfForm(form.value),
+          // One answer marks all fields that are wrong, so core checks the other ones of a form that cannot be sent. No merchant has this
+          // time, so core changes nothing.
+          expectedUpdateTime: form.ok ? timestampFromDate(seen) : create(TimestampSchema),
+          ...changeOfForm(form, { sandbox: chosen('sandbox'), production: chosen('production') }, shown),
         },
         options,
       ),
@@ -194,8 +188,8 @@ function addTerms(app: FastifyInstance, dashboard: Dashboard): void {
       return reply.redirect(`${path}/${merchantId}`, 303);
     }
     const { problem, fields } = answer.refusal;
-    if (problem === 'changedMeanwhile') return again(form, 409, true);
-    return again({ ...form, errors: termsErrors(fields, writing) }, 400);
+    if (form.ok && problem === 'changedMeanwhile') return again(form, 409, true);
+    return again({ ...form, errors: { ...termsErrors(fields, writing), ...form.errors } }, 400);
   });
 }
 

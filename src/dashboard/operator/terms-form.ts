@@ -1,9 +1,8 @@
 import { paymentOptionPattern } from '../../contract/payment-option.ts';
-import { create } from '@bufbuild/protobuf';
-import { durationMs } from '@bufbuild/protobuf/wkt';
+import { durationFromMs, durationMs } from '@bufbuild/protobuf/wkt';
 import { Type } from '@sinclair/typebox';
-import { MerchantTermsSchema } from '../../gen/gatehouse/v1/merchant_service_pb.js';
-import type { Merchant, MerchantTerms } from '../../gen/gatehouse/v1/merchant_service_pb.js';
+import type { Merchant } from '../../gen/gatehouse/v1/merchant_service_pb.js';
+import type { FormState } from '../forms/read-form.ts';
 import type { Writing } from './operator-writing.ts';
 
 /** Core knows which options there are. */
@@ -27,31 +26,41 @@ export const TermsForm = Type.Object({
   rate: Type.Optional(Type.String({ pattern: '^[1-9][0-9]{0,5}$' })),
 });
 
-interface TermsValues {
+interface ChosenOptions {
   readonly sandbox: readonly string[];
   readonly production: readonly string[];
-  readonly currencies?: string | undefined;
-  readonly largest?: string | undefined;
-  readonly rate?: string | undefined;
 }
 
-/** The terms in a form. Core decides whether they are valid. */
-export function termsOfForm({ sandbox, production, currencies, largest, rate }: TermsValues): MerchantTerms {
-  return create(MerchantTermsSchema, {
-    sandboxPaymentOptions: [...sandbox],
-    productionPaymentOptions: [...production],
-    currencies: (currencies ?? '')
-      .toUpperCase()
-      .split(/[\s,;]+/)
-      .filter((code) => code !== ''),
-    largestAmounts: (largest ?? '')
-      .split(/[,;]/)
-      .map((entry) => entry.trim().split(/\s+/))
-      .flatMap(([currency = '', amount = '']) =>
-        currency === '' ? [] : [{ currency: currency.toUpperCase(), amount }],
-      ),
-    requestsPerSecond: rate === undefined ? 0 : Number(rate),
-  });
+/** The change of a merchant in a form, without the fields that the form refuses. Core decides whether the others are valid. */
+export function changeOfForm(
+  { values, errors }: FormState,
+  { sandbox, production }: ChosenOptions,
+  shown: FormState['values'],
+) {
+  const given = (field: string): string => (errors[field] === undefined ? (values[field] ?? '') : '');
+  const [name, minutes] = [given('name'), given('minutes')];
+  return {
+    ...(name === '' ? {} : { name }),
+    ...(minutes === '' || minutes === shown['minutes']
+      ? {}
+      : { sessionLifetime: durationFromMs(Number(minutes) * 60_000) }),
+    contact: { phone: given('phone'), email: given('email') },
+    terms: {
+      sandboxPaymentOptions: [...sandbox],
+      productionPaymentOptions: [...production],
+      currencies: given('currencies')
+        .toUpperCase()
+        .split(/[\s,;]+/)
+        .filter((code) => code !== ''),
+      largestAmounts: given('largest')
+        .split(/[,;]/)
+        .map((entry) => entry.trim().split(/\s+/))
+        .flatMap(([currency = '', amount = '']) =>
+          currency === '' ? [] : [{ currency: currency.toUpperCase(), amount }],
+        ),
+      requestsPerSecond: Number(given('rate')),
+    },
+  };
 }
 
 /** A merchant's terms as values of the form. */

@@ -111,38 +111,32 @@ export function addNewLink(app: FastifyInstance, { clients, sendPage, randomByte
   app.post(path, async (request, reply) => {
     const words = wordsFor(request, dictionary);
     const form = readForm(NewLink, request.body, shellWords[request.language].forms, words.form.issues);
-    if (!form.ok) {
-      const { amount = '', currency = '' } = form.values;
-      // One answer marks all fields that are wrong.
-      const money = amount === '' ? {} : await moneyProblems(request, amount, currency.toUpperCase());
-      const errors = {
-        ...form.errors,
-        ...(money['amount'] === undefined ? {} : { amount: money['amount'] }),
-      };
-      return showForm(request, reply, { form: { ...form, errors }, status: 400 });
-    }
-    const { value } = form;
-    const currency = value.currency.toUpperCase();
+    const { amount = '', currency: typedCurrency = '', type, lifetime } = form.values;
+    const currency = typedCurrency.toUpperCase();
     const answer = await tryCall(request, (options) =>
       clients.orders.registerOrder(
         {
           ...scopeOf(request),
-          orderNumber: value.order_number,
-          amount: value.amount,
+          orderNumber: form.values['order_number'] ?? '',
+          amount,
           currency,
-          reason: value.reason,
-          customerPhone: typedPhone(value.customer_phone ?? ''),
-          paymentType: PaymentType[value.type],
-          sessionLifetime: durationFromMs(Number(value.lifetime) * 1000),
+          reason: form.values['reason'] ?? '',
+          customerPhone: typedPhone(form.values['customer_phone'] ?? ''),
+          paymentType: type === 'QR' ? PaymentType.QR : PaymentType.LINK,
+          ...(form.errors['lifetime'] === undefined
+            ? { sessionLifetime: durationFromMs(Number(lifetime) * 1000) }
+            : {}),
+          // One answer marks all fields that are wrong, so core checks the other ones of a form that cannot be sent.
+          validateOnly: !form.ok,
         },
         options,
       ),
     );
-    if (!answer.ok) {
-      const { reason, fields } = answer.refusal;
+    if (!answer.ok || !form.ok) {
+      const { reason, fields } = answer.ok ? { reason: 'INVALID_FIELDS', fields: [] } : answer.refusal;
       const isMoneyRefused = fields.some(({ field }) => field === 'amount' || field === 'currency');
-      const money = isMoneyRefused ? await moneyProblems(request, value.amount, currency) : {};
-      const errors = errorsOf(fields, words, money);
+      const money = isMoneyRefused ? await moneyProblems(request, amount, currency) : {};
+      const errors = { ...errorsOf(fields, words, money), ...form.errors };
       const refused = refusedFor(reason, words);
       return showForm(request, reply, {
         form: { ...form, errors },

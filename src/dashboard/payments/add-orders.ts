@@ -109,16 +109,17 @@ function searchOrders(
   search: OrderSearch,
 ): Promise<Panel<Found>> {
   const words = wordsFor(request, orderWords);
-  if (search.wrongDays.length > 0) {
-    const errors = Object.fromEntries(search.wrongDays.map((name) => [name, words.search.wrongDay]));
-    return Promise.resolve({ isThere: true, value: { errors } });
-  }
+  const isWrong = search.wrongDays.length > 0;
+  const wrongDays = Object.fromEntries(search.wrongDays.map((name) => [name, words.search.wrongDay]));
   return loadPanel(request, async (): Promise<Found> => {
     const conditions = await conditionsOf(clients, request, search);
-    const asked = { ...scopeOf(request), ...conditions, pageSize, pageToken: search.pageToken };
+    // One answer marks all fields that are wrong, so core checks the other ones of a search that cannot run.
+    const page = { pageSize: isWrong ? 1 : pageSize, pageToken: search.pageToken };
+    const asked = { ...scopeOf(request), ...conditions, ...page };
     const found = await tryCall(request, (options) => clients.orders.listOrders(asked, options));
-    if (found.ok) return { answer: found.value };
-    const errors = errorsOf(found.refusal.fields, search, shellWords[request.language].forms, words);
+    if (found.ok) return isWrong ? { errors: wrongDays } : { answer: found.value };
+    const refused = errorsOf(found.refusal.fields, search, shellWords[request.language].forms, words);
+    const errors = { ...refused, ...wrongDays };
     if (errors['currency'] === undefined) return { errors };
     const currencies = (await currenciesOf(clients, request)).join(', ');
     return { errors: { ...errors, currency: words.search.wrongCurrency(currencies) } };

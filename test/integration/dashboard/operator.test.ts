@@ -253,6 +253,24 @@ test('an operator creates a merchant, sets its terms, suspends and resumes it, a
   expect(resumed).toContain('badge-good">Active<');
 });
 
+test('a form of terms with several mistakes shows all of them at once, and changes nothing', async () => {
+  const { id: merchantId } = await stack.createMerchant();
+  const path = `/operator/merchants/${merchantId}`;
+  const seen = hiddenField(await operator.get(path), 'seen') ?? '';
+  const form = { seen, name: 'Other name', minutes: 'many', email: 'nobody', currencies: 'XYZ', rate: '10' };
+
+  const { status, body } = await operator.post(`${path}/terms`, form);
+
+  expect(status).toBe(400);
+  expect([...body.matchAll(/id="(\w+)-error"/g)].map(([, field]) => field)).toEqual([
+    'minutes',
+    'email',
+    'currencies',
+  ]);
+  const { merchant } = await stack.client(MerchantService, 'reader').getMerchant({ merchantId });
+  expect(merchant?.name).not.toBe('Other name');
+});
+
 test('a change of the name keeps a wallet that is no longer configured, and the seconds of the time to pay', async () => {
   const { id: merchantId } = await stack.createMerchant();
   await superuser.query(sql`

@@ -104,6 +104,17 @@ describe('orders', () => {
     expect(body).toContain(`id="${marked}`);
   });
 
+  test('a search with several mistakes shows all of them at once', async () => {
+    const { status, body } = await viewer.get(`${at('orders')}?from=yesterday&phone=12&amount_to=x`);
+
+    expect(status).toBe(400);
+    expect([...body.matchAll(/id="(\w+)-error"/g)].map(([, field]) => field)).toEqual([
+      'phone',
+      'from',
+      'amount_to',
+    ]);
+  });
+
   test('a day is a span that can be searched', async () => {
     expect((await viewer.get(`${at('orders')}?from=2026-02-01&to=2026-02-01`)).status).toBe(200);
   });
@@ -433,6 +444,24 @@ describe('payment links', () => {
     expect(second.headers.get('location')).toBe(first.headers.get('location'));
     const { order } = await orders.getOrder(orderNamed(shop.id, 'L-2'));
     expect(order?.customerPhone).toBe('0911223344');
+  });
+
+  test('with several mistakes show all of them at once', async () => {
+    const { status, body } = await developer.post(at('links'), {
+      ...fields,
+      amount: '1,50',
+      reason: '',
+      order_number: 'with blank',
+      customer_phone: '12',
+    });
+
+    expect(status).toBe(400);
+    expect([...body.matchAll(/id="(\w+)-error"/g)].map(([, field]) => field)).toEqual([
+      'amount',
+      'reason',
+      'order_number',
+      'customer_phone',
+    ]);
   });
 
   test.each([
