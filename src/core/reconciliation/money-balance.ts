@@ -1,3 +1,4 @@
+import { noMerchantId, storedId } from '../../contract/public-id.ts';
 import type { StoredId } from '../../contract/public-id.ts';
 import type { Entry, KnownMoney, Records } from './compare-entry.ts';
 import { isOn } from './reconciliation-day.ts';
@@ -14,8 +15,8 @@ export interface MoneySums {
 }
 
 export interface MoneyDay {
-  /** Null for money that no record explains. */
-  readonly merchantId: StoredId<'mer'> | null;
+  /** That of `noMerchantId` for money that no record explains, and for stray payments that belong to no merchant. */
+  readonly merchantId: StoredId<'mer'>;
   readonly currency: string;
   readonly sums: MoneySums;
 }
@@ -69,8 +70,7 @@ export class MoneyBalance {
     const paid = byTransaction?.recordType === 'refund' ? undefined : byTransaction;
     const moved = entry.status === 'COMPLETED' || entry.status === 'REVERSED';
     if (moved) {
-      const merchantId = (paid ?? byRequest)?.merchantId ?? null;
-      this.#sumsOf(merchantId, entry.currency).statementIn += millionths(entry.amount);
+      this.#sumsOf((paid ?? byRequest)?.merchantId, entry.currency).statementIn += millionths(entry.amount);
     }
     // A record of another payee account counts in the balance of that account only, and each record counts once.
     const counted = paid?.isElsewhere === true || isRepeated ? undefined : paid;
@@ -92,7 +92,7 @@ export class MoneyBalance {
 
   #addReturn(entry: Entry, { refund, original, byRequest, isRepeated }: Records): void {
     const returned = refund ?? original ?? byRequest;
-    this.#sumsOf(returned?.merchantId ?? null, entry.currency).statementOut += millionths(entry.amount);
+    this.#sumsOf(returned?.merchantId, entry.currency).statementOut += millionths(entry.amount);
     if (returned === undefined || returned.isElsewhere || returned.status !== 'REVERSED') return;
     // A payment may have many refunds, and each is matched with one entry. A stray payment is returned once.
     if (isRepeated && returned.recordType === 'stray') return;
@@ -101,7 +101,7 @@ export class MoneyBalance {
     );
   }
 
-  #sumsOf(merchantId: StoredId<'mer'> | null, currency: string): MoneySums {
+  #sumsOf(merchantId: StoredId<'mer'> = noMerchant, currency: string): MoneySums {
     const key = `${merchantId} ${currency}`;
     const found = this.#days.get(key);
     if (found !== undefined) return found.sums;
@@ -119,5 +119,6 @@ export class MoneyBalance {
   }
 }
 
+const noMerchant = storedId('mer', noMerchantId);
 const recordedAs = { attempt: 'completed', stray: 'strays', refund: 'refunds' } as const;
 const returnedAs = { attempt: 'refunds', stray: 'reversals', refund: 'refunds' } as const;

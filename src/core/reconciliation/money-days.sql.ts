@@ -1,6 +1,5 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { Pool } from 'pg';
-import { noMerchantId, storedId } from '../../contract/public-id.ts';
 import type { StoredId } from '../../contract/public-id.ts';
 import { runStatement } from '../../platform/database/run-statement.ts';
 import type { ReconciliationRow } from '../database/reconciliation-entities.ts';
@@ -24,7 +23,7 @@ export async function writeMoneyDays(
 ): Promise<void> {
   const rows = JSON.stringify(
     days.map((each) => ({
-      merchant_id: each.merchantId ?? storedId('mer', noMerchantId),
+      merchant_id: each.merchantId,
       currency: each.currency,
       statement_in: decimalOf(each.sums.statementIn),
       statement_out: decimalOf(each.sums.statementOut),

@@ -10,8 +10,9 @@ import { wrongFields } from '../../support/rpc-failure.ts';
 import { sql } from '../../support/sql.ts';
 import { at, completed, paymentEntry, sharedReconciliationDesk, walletA } from './reconciliation-desk.ts';
 import type { Entry } from './reconciliation-desk.ts';
+import { transactionOf } from './payment-desk.ts';
 import { Environment } from '../../../src/gen/gatehouse/v1/order_pb.js';
-import { newRandomId } from '../../../src/contract/public-id.ts';
+import { newRandomId, noMerchantId } from '../../../src/contract/public-id.ts';
 import { readMissingDays } from '../../../src/core/reconciliation/missing-days.sql.ts';
 import { keepBalances } from '../../../src/core/reconciliation/keep-balances.ts';
 import { scheduleReconciliations } from '../../../src/core/reconciliation/schedule-reconciliations.ts';
@@ -132,6 +133,25 @@ test('the statement of a day equals payments and stray payments minus returned m
   await desk.reconcile(day, whole);
   expect(await byMerchant({})).toEqual(corrected);
   await expect(desk.database.query('delete from core.money_day_corrections')).rejects.toThrow('append-only');
+});
+
+test('a stray payment without a merchant, and money that no record explains, have one balance', async () => {
+  const reference = `nothing-${merchantId}`;
+  const reported = await desk.payments.reportFromMenu(merchantId, reference);
+  await desk.payments.confirmFromMenu(merchantId, reported, reference);
+  await desk.moveTo(noMerchantId, dayBefore);
+  const onDayBefore = (id: string, amount: string) =>
+    inStatement(id, { amount, occurTime: at(`${dayBefore}T12:00:00Z`) });
+
+  await desk.reconcile(dayBefore, [
+    onDayBefore(transactionOf(merchantId, reference), '100.5'),
+    onDayBefore('of-another-system', '7'),
+  ]);
+
+  const { days } = await desk.reader.listMoneyDays({ date: dayBefore });
+  expect(days).toMatchObject([
+    { merchantId: '', currency: 'ETB', statementIn: '107.5', strays: '100.5', difference: '7' },
+  ]);
 });
 
 test('a day whose statement the wallet refuses is listed with its answer, until the statement is read', async () => {
