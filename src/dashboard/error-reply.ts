@@ -34,6 +34,7 @@ export function createErrorHandler(sendPage: SendPage): ReplyWithError {
       view: {
         body,
         again: againOf(problem, request, words),
+        isUnanswered: request.method === 'POST' && (isOurs || mayBeRepeated.has(problem)),
         wait:
           retryAfterSeconds === undefined
             ? undefined
@@ -60,6 +61,9 @@ function againOf(
   const href = pageOfForm(request);
   return href === undefined ? undefined : { href, text: words.openAgain };
 }
+
+/** Where nothing was wrong with the form, so that the page of the form shows again what was typed. */
+const mayBeRepeated: ReadonlySet<Problem> = new Set(['tooManyRequests', 'foreignForm']);
 
 /** Where the user has no page to go back to. */
 const hasNoPage: ReadonlySet<Problem> = new Set(['forbidden', 'notFound', 'insecureConnection']);

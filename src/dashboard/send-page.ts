@@ -4,6 +4,7 @@ import { languages } from '../platform/language/language.ts';
 import type { Language } from '../platform/language/language.ts';
 import type { Assets } from './assets.ts';
 import { pathIn } from './access/page-context.ts';
+import { privateFields } from './forms/carry-form.ts';
 import { shell as amharic } from './language/amharic/shell.ts';
 import { shell as english } from './language/english/shell.ts';
 import { navigationOf } from './navigation.ts';
@@ -61,6 +62,7 @@ export function createSendPage({ render, assets, hasPage, zone, randomBytes }: S
       view: page.view,
       answers: request.method === 'POST' ? page.self : undefined,
       words: page.words,
+      privateFields: privateFields.source,
       shell: words,
       language: {
         code: language,

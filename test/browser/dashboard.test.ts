@@ -7,8 +7,9 @@ import type { TestUser } from '../support/dashboard-users.ts';
 import { expectAccessible, keepPicture, languages, problemsOf } from './accessible.ts';
 import type { Language } from './accessible.ts';
 import { merchantPages, operatorPages, publicPages, toRequest } from './dashboard-pages.ts';
-import { openDashboardSite } from './dashboard-site.ts';
+import { openDashboardSite, openPage } from './dashboard-site.ts';
 import { shared } from '../support/shared-stack.ts';
+import { startStack } from '../support/stack.ts';
 
 const site = shared(openDashboardSite);
 
@@ -77,6 +78,14 @@ describe('a visitor of the dashboard', () => {
 
   const at = (path: string): string => `${site.origin}/m/${site.merchantId}/${path}`;
   const inSandbox = (path: string): string => at(`sandbox/${path}`);
+
+  /** Sends a form without a network, for which the browser shows a page of its own. */
+  async function sendOffline(page: Page, button: string): Promise<void> {
+    await page.context().setOffline(true);
+    await page.getByRole('button', { name: button }).click();
+    await page.waitForURL(/^chrome-error:/);
+    await page.context().setOffline(false);
+  }
 
   test('a key is created and revoked without JavaScript', async () => {
     const page = await open(site.owner, { javaScriptEnabled: false, viewport: { width: 360, height: 740 } });
@@ -182,6 +191,59 @@ describe('a visitor of the dashboard', () => {
     await save.click();
 
     await page.getByText('Saved.').waitFor();
+  });
+
+  test('who sent a form without a network finds it on the way back, with what was typed', async () => {
+    const page = await open(site.owner);
+    await page.goto(inSandbox('links/new'));
+    await page.locator('#amount').fill('75.50');
+    await page.locator('#currency').selectOption('USD');
+    await page.getByLabel('As a QR code').check();
+    const number = await page.locator('#order_number').inputValue();
+    await sendOffline(page, 'Create the link');
+
+    await page.goBack();
+
+    await page.getByText('This is what you entered before.').waitFor();
+    expect(await page.locator('#amount').inputValue()).toBe('75.50');
+    expect(await page.locator('#currency').inputValue()).toBe('USD');
+    expect(await page.getByLabel('As a QR code').isChecked()).toBe(true);
+    // With the same number, the form creates one link, however often it is sent.
+    expect(await page.locator('#order_number').inputValue()).toBe(number);
+    await page.getByRole('button', { name: 'Create the link' }).click();
+    await page.locator('#reason-error').waitFor();
+    await page.goto(inSandbox('links/new'));
+    expect(await page.locator('#amount').inputValue()).toBe('');
+  });
+
+  test('whose form the gateway could not answer opens it again with what was typed, and no password is kept', async () => {
+    const stack = await startStack({ facades: 0, dashboards: 1 });
+    try {
+      const { id: merchantId } = await stack.createMerchant();
+      const user = await openDashboardUsers(stack).member(merchantId);
+      const origin = stack.dashboards[0]?.origin ?? '';
+      const page = await openPage(site.browser, origin, user);
+      opened.push(page);
+      await page.goto(`${origin}/m/${merchantId}/sandbox/keys`);
+      await page.locator('#label').fill('A label that took long to write');
+      await stack.cores[0]?.stop();
+      await page.getByRole('button', { name: 'Create key' }).click();
+      await page.getByRole('heading', { name: 'We cannot reach our systems' }).waitFor();
+      await stack.replaceCore();
+
+      await page.getByRole('link', { name: 'Open the page again' }).click();
+
+      expect(await page.locator('#label:focus').inputValue()).toBe('A label that took long to write');
+      await page.goto(`${origin}/account`);
+      await page.locator('#current_password').fill(user.password);
+      await page.locator('#new_password').fill('another four unrelated words');
+      await sendOffline(page, 'Change password');
+      await page.goBack();
+      expect(await page.locator('#new_password').inputValue()).toBe('');
+      expect(await page.evaluate('JSON.stringify(sessionStorage)')).not.toContain('unrelated');
+    } finally {
+      await stack.stop();
+    }
   });
 
   test('sees the buttons above the refunds in one row on a phone', async () => {

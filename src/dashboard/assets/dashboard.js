@@ -43,6 +43,8 @@
     });
   }
 
+  keepTyped();
+
   // A second press of the button of a form does nothing while the first one waits for its answer. The server sees to it that a later one
   // creates nothing twice.
   document.addEventListener('submit', (event) => {
@@ -59,4 +61,78 @@
   window.addEventListener('pageshow', () => {
     for (const form of document.querySelectorAll('[data-sent]')) delete form.dataset.sent;
   });
+
+  /**
+   * Fills in what the user typed if the form got no answer, because the network or the gateway failed. It is kept in this tab, and without
+   * the fields that no session keeps either.
+   */
+  function keepTyped() {
+    const place = 'gatehouse form';
+    const keptMs = 10 * 60_000;
+    const isPrivate = new RegExp(document.body.dataset.private, 'i');
+    const fieldsOf = (form) => [...form.elements].filter(({ name }) => name && !isPrivate.test(name));
+    // Without the state that the page showed, an old form could undo the change of another user.
+    const isTyped = ({ name, type }) => name === 'seen' || !['hidden', 'submit', 'button'].includes(type);
+    /** Tells forms with the same address apart. The other hidden fields are new on each page. */
+    const nameOf = (form) =>
+      JSON.stringify([
+        form.getAttribute('action'),
+        fieldsOf(form)
+          .filter((field) => !isTyped(field) && !['form_id', 'refund_number'].includes(field.name))
+          .map(({ name, value }) => [name, value]),
+      ]);
+    const stateOf = ({ name, type, value, checked }) =>
+      type === 'radio' || type === 'checkbox' ? [`${name} ${value}`, checked] : [name, value];
+
+    const fillIn = (form, typed) => {
+      const fields = fieldsOf(form).filter(isTyped);
+      for (const field of fields) {
+        const [name, current] = stateOf(field);
+        if (!Object.hasOwn(typed, name)) continue;
+        if (typeof current === 'boolean') field.checked = typed[name];
+        else field.value = typed[name];
+      }
+      const note = document.createElement('p');
+      note.className = 'alert alert-warn';
+      note.setAttribute('role', 'status');
+      note.textContent = document.body.dataset.typed;
+      form.prepend(note);
+      for (let fold = form.closest('details'); fold; fold = fold.parentElement.closest('details'))
+        fold.open = true;
+      fields.find(({ type }) => type !== 'hidden')?.focus();
+    };
+
+    let kept;
+    try {
+      kept = JSON.parse(window.sessionStorage.getItem(place));
+    } catch {
+      // A browser without storage keeps nothing.
+      return;
+    }
+    const store = (form) => window.sessionStorage.setItem(place, JSON.stringify(form));
+    window.sessionStorage.removeItem(place);
+    const [navigation] = window.performance.getEntriesByType('navigation');
+    const isUnanswered = document.querySelector('[data-unanswered]') !== null;
+    if (kept && Date.now() - kept.atMs < keptMs) {
+      const form = [...document.forms].find((each) => nameOf(each) === kept.name);
+      if (isUnanswered) store({ ...kept, isUnanswered });
+      else if (kept.isUnanswered || navigation?.type === 'back_forward') {
+        if (form) fillIn(form, kept.typed);
+        // The user looks at another page first.
+        else store(kept);
+      }
+    }
+    document.addEventListener('submit', ({ target: form, defaultPrevented }) => {
+      if (defaultPrevented || form.method !== 'post') return;
+      window.sessionStorage.removeItem(place);
+      const fields = fieldsOf(form).filter(isTyped);
+      if (!fields.some(({ type }) => type !== 'hidden')) return;
+      store({
+        name: nameOf(form),
+        typed: Object.fromEntries(fields.map(stateOf)),
+        atMs: Date.now(),
+        isUnanswered: false,
+      });
+    });
+  }
 })();

@@ -1,7 +1,7 @@
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
-import { isPrivateField } from '../../../src/dashboard/forms/carry-form.ts';
+import { privateFields } from '../../../src/dashboard/forms/carry-form.ts';
 import { fieldLabels, unseenFields } from '../../../src/dashboard/sign-in/carried-facts.ts';
 
 const templates = join(import.meta.dirname, '../../../src/dashboard/templates');
@@ -23,7 +23,7 @@ const isKept = (template: string): boolean => !/^(sign-in|invitation)\//.test(te
 const names = readdirSync(templates, { recursive: true, encoding: 'utf8' })
   .filter((file) => file.endsWith('.eta') && isKept(file))
   .flatMap(namesIn)
-  .filter((name) => !isPrivateField(name) && !unseenFields.has(name));
+  .filter((name) => !privateFields.test(name) && !unseenFields.has(name));
 
 test.each(['en', 'am'] as const)('each field that a sign-in can interrupt has a label in %p', (language) => {
   expect(names).toEqual(expect.arrayContaining(['label', 'help', 'on', 'type']));

@@ -22,6 +22,7 @@ export const shell = {
   zone: (zone: string) => `Times in ${zone}`,
   copy: 'Copy',
   copied: 'Copied',
+  typed: 'This is what you entered before. Check whether it was saved before you send it again.',
   unavailable: {
     title: 'This part is unavailable at the moment',
     body: 'The service that provides it does not answer, or has failed. The rest of the page is complete. Refresh the page in a moment. If the part stays unavailable, give your operator the request number below.',
