@@ -10,6 +10,7 @@ import { merchantPages, operatorPages, publicPages, toRequest } from './dashboar
 import { openDashboardSite, openPage } from './dashboard-site.ts';
 import { shared } from '../support/shared-stack.ts';
 import { startStack } from '../support/stack.ts';
+import { waitUntil } from '../support/wait-until.ts';
 
 const site = shared(openDashboardSite);
 
@@ -337,6 +338,30 @@ describe('a visitor of the dashboard', () => {
 
     for (const links of ['.switch a', '.side a', '.spans a'])
       expect(await ground(`${links}[aria-current]`)).not.toBe(await ground(`${links}:not([aria-current])`));
+  });
+
+  test('sees the chart in the colours of the other scheme after it has changed', async () => {
+    const page = await open(site.owner, { colorScheme: 'light' });
+    await page.goto(inSandbox(''));
+    /** The colour of the first pixel that has one: of an axis or the grid. */
+    const colour = (): Promise<string> =>
+      page.evaluate(
+        `(() => {
+          const canvas = document.querySelector('.chart canvas');
+          const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+          const at = data.findIndex((value, index) => index % 4 === 3 && value === 255);
+          return String(data.slice(at - 3, at));
+        })()`,
+      );
+    await page.locator('.chart canvas').waitFor();
+    const before = await colour();
+
+    await page.emulateMedia({ colorScheme: 'dark' });
+
+    await waitUntil('the chart is drawn again', async () => (await colour()) !== before);
+    expect(await page.locator('.chart canvas').count()).toBe(1);
+    await page.emulateMedia({ colorScheme: 'light' });
+    await waitUntil('the chart is as before', async () => (await colour()) === before);
   });
 
   test('prints what the page says and of which merchant, in dark letters, without what can be pressed', async () => {
