@@ -103,15 +103,32 @@ export type PayerPaymentEffect =
   /** An attempt of the order may still take money, or may have taken this money. */
   | { readonly type: 'wait' };
 
-/** The effect of money that the wallet confirmed to our query. It pays the order, is a stray payment, or waits for an undecided attempt. */
+/**
+ * The effect of money that the wallet confirmed to our query. It pays the order, is a stray payment, or waits for an undecided attempt.
+ * `namedAttemptId`: the attempt that the reference names, which may have taken the money even if the amount differs. If the money was stray
+ * before the attempt ends, the wallet could only name a taken transaction for the attempt, which would then stay undecided.
+ */
 export function effectOfPayerPayment(
   order: OrderInFull,
-  payment: { readonly attemptId: AttemptId; readonly paymentOption: PaymentOption },
+  {
+    namedAttemptId,
+    ...payment
+  }: {
+    readonly attemptId: AttemptId;
+    readonly paymentOption: PaymentOption;
+    readonly namedAttemptId: AttemptId | undefined;
+  },
   money: FoundMoney,
   now: Date,
 ): PayerPaymentEffect {
+  const { latestAttempt } = order;
+  const isUndecided =
+    latestAttempt !== null && latestAttempt.id === namedAttemptId && isInFlight(latestAttempt);
+  const otherAmount: PayerPaymentEffect = isUndecided
+    ? { type: 'wait' }
+    : { type: 'stray', kind: 'WRONG_AMOUNT' };
   const debited = parseDebited(money);
-  if (debited === undefined) return { type: 'stray', kind: 'WRONG_AMOUNT' };
+  if (debited === undefined) return otherAmount;
   const received = transition(order, { type: 'receive_payment', ...payment, debited }, now);
   if (received.ok)
     return { type: 'order_paid', changed: paidBy(received.value, money.providerTransactionId) };
@@ -119,7 +136,7 @@ export function effectOfPayerPayment(
     case 'order_is_final':
       return { type: 'stray', kind: 'LATE' };
     case 'amount_mismatch':
-      return { type: 'stray', kind: 'WRONG_AMOUNT' };
+      return otherAmount;
     case 'payment_in_progress':
       return { type: 'wait' };
     default:

@@ -3,12 +3,13 @@ import { newRandomId, noMerchantId } from '../../../src/contract/public-id.ts';
 import type { PublicId } from '../../../src/contract/public-id.ts';
 import { createIsNamedAlone } from '../../../src/core/payments/payer-payments/named-alone.ts';
 import { MerchantService } from '../../../src/gen/gatehouse/v1/merchant_service_pb.js';
-import { Environment } from '../../../src/gen/gatehouse/v1/order_pb.js';
+import { Environment, OrderStatus } from '../../../src/gen/gatehouse/v1/order_pb.js';
 import {
   PayerPaymentDecision,
   PayerPaymentService,
   PayerPaymentStatus,
 } from '../../../src/gen/gatehouse/v1/payer_payment_service_pb.js';
+import { StrayPaymentKind } from '../../../src/gen/gatehouse/v1/stray_payment_service_pb.js';
 import { duringChange, holdLocks } from '../../support/database-connections.ts';
 import { storedId } from '../../support/ids.ts';
 import { refusalOf } from '../../support/rpc-failure.ts';
@@ -159,6 +160,28 @@ test('another amount than the reported one is recorded as the wallet confirms it
 
   expect(stray).toMatchObject({ status: PayerPaymentStatus.STRAY, merchantId, amount: '99' });
   expect(await desk.strays(merchantId)).toMatchObject([{ amount: '99', currency: 'ETB' }]);
+});
+
+test('another amount than that of the prompt that the report names waits for the prompt, and is its money', async () => {
+  const prompt = await desk.startDirect({ merchantId });
+  await desk.settle(prompt, outcomes.unknown());
+  const named = { paymentAttemptIdEnd: prompt.attemptId.slice(-12), amount: '99' };
+  const payerPaymentId = await report('other', 'walleta', named);
+  await makeDue();
+
+  const confirmed = await confirm(payerPaymentId, await lease(), 'other', { amount: '99' });
+  await desk.makeDue(prompt);
+  const { order } = await desk.settle(prompt, outcomes.completed(transaction('other'), '99'));
+
+  expect([confirmed?.status, order?.status]).toEqual([PayerPaymentStatus.OPEN, OrderStatus.FAILED]);
+  expect(await desk.strays(merchantId)).toMatchObject([
+    { paymentAttemptId: prompt.attemptId, amount: '99', kind: StrayPaymentKind.WRONG_AMOUNT },
+  ]);
+  // It is due, but there is nothing to ask about.
+  expect(await desk.leaseFromMenu()).toEqual([]);
+  expect(await reader.getPayerPayment({ payerPaymentId })).toMatchObject({
+    payerPayment: { status: PayerPaymentStatus.REQUESTED_PAYMENT, paymentAttemptId: prompt.attemptId },
+  });
 });
 
 test('a hint about a payment that has ended changes nothing', async () => {

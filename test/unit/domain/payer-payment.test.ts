@@ -1,6 +1,11 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import type { OrderInFull, OrderStatus, PaymentAttemptStatus } from '../../../src/core/domain/order.ts';
+import type {
+  AttemptId,
+  OrderInFull,
+  OrderStatus,
+  PaymentAttemptStatus,
+} from '../../../src/core/domain/order.ts';
 import {
   isAbandoned,
   nextConfirmation,
@@ -116,8 +121,13 @@ describe('before money of our own request moves, it is', () => {
 
 describe('confirmed money', () => {
   const payment = { attemptId: 'pat_new', paymentOption: 'walleta_ussd' } as const;
-  const effectOf = (own: Partial<OrderInFull>, money = exact, now = inTime) =>
-    effectOfPayerPayment(buildOrder(own), payment, { providerTransactionId: 'T1', ...money }, now);
+  const effectOf = (own: Partial<OrderInFull>, money = exact, now = inTime, namedAttemptId?: AttemptId) =>
+    effectOfPayerPayment(
+      buildOrder(own),
+      { ...payment, namedAttemptId },
+      { providerTransactionId: 'T1', ...money },
+      now,
+    );
 
   test('that validation accepts always pays its order', () => {
     const statuses = [null, 'REQUESTED', 'SENT', 'UNKNOWN', 'DECLINED', 'TIMED_OUT'] as const;
@@ -157,6 +167,16 @@ describe('confirmed money', () => {
     ['waits for an attempt in progress', attempted('SENT'), exact, { type: 'wait' }],
   ])('%s', (_name, own, money, effect) => {
     expect(effectOf(own, money, expiresAt)).toMatchObject(effect);
+  });
+
+  const stray = { type: 'stray', kind: 'WRONG_AMOUNT' };
+  test.each<[string, string, Partial<OrderInFull>, AttemptId, object]>([
+    ['waits for the attempt that it names', '99', attempted('UNKNOWN'), buildAttempt().id, { type: 'wait' }],
+    ['waits although it is unreadable', '', attempted('SENT'), buildAttempt().id, { type: 'wait' }],
+    ['is stray beside another attempt', '99', attempted('SENT'), 'pat_other', stray],
+    ['is stray when the named attempt has ended', '99', attempted('DECLINED'), buildAttempt().id, stray],
+  ])('with another amount %s', (_name, amount, own, named, effect) => {
+    expect(effectOf(own, { ...exact, amount }, inTime, named)).toMatchObject(effect);
   });
 });
 

@@ -171,7 +171,7 @@ export function createOrderChanges(parts: OrderChangesParts): OrderChanges {
 }
 
 /** The events by which an attempt of an order ends. */
-const endsAttempt = new Set<OrderEventType>(['PAYMENT_DECLINED', 'COMPLETED']);
+const endsAttempt = new Set<OrderEventType>(['PAYMENT_DECLINED', 'COMPLETED', 'FAILED']);
 
 const rethrow = (_row: OrderRow, error: unknown): never => {
   throw error;

@@ -194,8 +194,10 @@ function recordForOrder(
       if (row.leaseId !== leaseId) return err('lease_lost');
       if (row.leasedUntil == null) return ok({ changed: undefined, effect: undefined });
       if (receipt !== null) return ok({ changed: undefined, effect: { type: 'known', receipt } });
-      const { paymentOption } = row;
-      const effect = effectOfPayerPayment(inFull, { attemptId, paymentOption }, moneyOf(row, confirmed), at);
+      const { paymentOption, paymentAttemptId: named } = row;
+      const namedAttemptId = named == null ? undefined : publicId('pat', named);
+      const payment = { attemptId, paymentOption, namedAttemptId };
+      const effect = effectOfPayerPayment(inFull, payment, moneyOf(row, confirmed), at);
       return ok({
         changed: effect.type === 'order_paid' ? effect.changed : undefined,
         effect,
