@@ -137,7 +137,7 @@ function showAttempt(story: GetPaymentAttemptResponse, unsent: boolean, shown: S
     ),
     story.exchanges.length === 0
       ? 'No exchanges with the wallet yet'
-      : `${howToRead[shown]}\n${showExchanges(story.exchanges, shown)}`,
+      : `${howToRead[shown]}\n${showExchanges(story.exchanges, shown, width)}`,
   ];
   return {
     json: {

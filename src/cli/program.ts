@@ -47,10 +47,12 @@ export interface CliParts extends CommandRunParts {
   readonly nodeVersion: string;
 }
 
-/** The width of help texts. It is fixed, so that documentation can quote them. */
-const helpWidth = 100;
-/** Commander leaves narrower descriptions as one line. Beside the longest name of a command there are 37 columns. */
-const minWidthToWrap = 30;
+/** The width of help texts without a terminal, which documentation quotes, and on a wider terminal. */
+const maxHelpWidth = 100;
+/** On a narrower terminal, the lines are broken by the terminal. */
+const minHelpWidth = 80;
+/** Commander leaves narrower descriptions as one line. Beside the longest name of a command there are 17 columns of 80. */
+const minWidthToWrap = 15;
 
 const settingsHelp = `Addresses of core:
   --address, otherwise GATEHOUSE_CORE_ADDRESSES, both with the token in GATEHOUSE_SERVICE_TOKEN;
@@ -64,7 +66,11 @@ URL of the dashboard, for one-time links:
 export async function runCli(args: readonly string[], parts: CliParts): Promise<number> {
   const { stdout, stderr } = parts;
   const isJson = args.includes('--json');
-  const program = createProgram({ writeOut: stdout, writeErr: isJson ? () => undefined : stderr });
+  const program = createProgram({
+    writeOut: stdout,
+    writeErr: isJson ? () => undefined : stderr,
+    helpWidth: Math.max(minHelpWidth, Math.min(maxHelpWidth, parts.width ?? maxHelpWidth)),
+  });
   const run = createCommandRun(program, isJson, parts);
   addCommands(program, run, isJson, parts);
   program.commands.forEach(refuseRepeatedOptions);
@@ -170,11 +176,25 @@ const commandUsage = (command: Command): string => `${nameOf(command)} ${command
 const optionDescription = (option: Option): string =>
   `${new Help().optionDescription(option)}${option.mandatory ? ' (required)' : ''}`;
 
-/** The program without its commands. Commander's own errors are thrown, not printed. */
-function createProgram(output: {
+/** Wraps the lines that Commander leaves as they are, such as the exit codes. The rest of a line begins below its text. */
+const wrapHelp = (text: string, width: number): string =>
+  text
+    .split('\n')
+    .map((line) => {
+      const [indent = ''] = /^ *(?:\d {2})?/.exec(line) ?? [];
+      const wrapped = new Help().boxWrap(line.slice(indent.length), width - indent.length);
+      return indent + wrapped.replaceAll('\n', `\n${' '.repeat(indent.length)}`);
+    })
+    .join('\n');
+
+interface HelpOutput {
   readonly writeOut: (text: string) => void;
   readonly writeErr: (text: string) => void;
-}): Command {
+  readonly helpWidth: number;
+}
+
+/** The program without its commands. Commander's own errors are thrown, not printed. */
+function createProgram({ writeOut, writeErr, helpWidth }: HelpOutput): Command {
   return new Command('gatehouse')
     .description(
       'Manages merchants, keys and users of Gatehouse, and shows orders, payments, refunds, webhooks and health.',
@@ -192,7 +212,8 @@ function createProgram(output: {
       optionDescription,
     })
     .configureOutput({
-      ...output,
+      writeOut: (text) => writeOut(wrapHelp(text, helpWidth)),
+      writeErr: (text) => writeErr(wrapHelp(text, helpWidth)),
       outputError: () => undefined,
       getOutHelpWidth: () => helpWidth,
       getErrHelpWidth: () => helpWidth,

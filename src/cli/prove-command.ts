@@ -176,13 +176,14 @@ export function addProveCommands(program: Command, parts: ProveParts): void {
           kept_folder: result.keptFolder ?? '',
           report: result.report,
         },
-        text: [
-          showReport(result.report),
-          '',
-          `Report         ${result.file}`,
-          `Signed by      ${fingerprintOf(result.publicKey)}`,
-          ...kept,
-        ].join('\n'),
+        text: (width) =>
+          [
+            showReport(result.report, width),
+            '',
+            `Report         ${result.file}`,
+            `Signed by      ${fingerprintOf(result.publicKey)}`,
+            ...kept,
+          ].join('\n'),
         exitCode: result.report.verdict === 'passed' ? exitCodes.ok : exitCodes.notProven,
       });
     });
@@ -218,13 +219,14 @@ export function addProveCommands(program: Command, parts: ProveParts): void {
           : 'This is the expected key.';
       parts.finish({
         json: { unchanged: true, key: fingerprintOf(publicKey), key_known: known !== undefined, report },
-        text: [
-          showReport(report),
-          '',
-          'The report is unchanged.',
-          `Signed by      ${fingerprintOf(publicKey)}`,
-          signer,
-        ].join('\n'),
+        text: (width) =>
+          [
+            showReport(report, width),
+            '',
+            'The report is unchanged.',
+            `Signed by      ${fingerprintOf(publicKey)}`,
+            signer,
+          ].join('\n'),
       });
     });
 }

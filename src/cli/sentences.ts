@@ -23,4 +23,4 @@ export const showSentences = (sentences: readonly OperatorSentence[]): string =>
 /** The width of prose: it fits an ordinary terminal. */
 const proseWidth = 80;
 
-const wrap = (text: string): string => table([{ head: '', atMost: proseWidth, wraps: true }], [[text]]);
+const wrap = (text: string): string => table([{ head: '', wraps: true }], [[text]], proseWidth);

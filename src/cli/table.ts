@@ -79,7 +79,7 @@ const mark = '\u0001';
 export function table(
   columns: readonly Column[],
   rows: readonly (readonly string[])[],
-  width = defaultWidth,
+  width: number,
 ): string {
   const commands: string[] = [];
   const hideCommands = (cell: string): string =>

@@ -237,7 +237,8 @@ function addHelp(user: Command, run: Runner, findDashboard: FindDashboard): void
         ]);
         return {
           json: { requests: requests.map((asked) => plainJson(AccountHelpAskedSchema, asked)) },
-          text: rows.length === 0 ? 'No requests wait for a second operator.' : table(columns, rows),
+          text: (width) =>
+            rows.length === 0 ? 'No requests wait for a second operator.' : table(columns, rows, width),
         };
       }),
     );

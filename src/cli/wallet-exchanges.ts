@@ -23,10 +23,14 @@ const maxBodyCharacters = 300;
  * Exchanges with a wallet, oldest first. A wallet that decides late is queried many times and gives the same answer. So the
  * exchanges between the first and the last ones are only counted. With 'all', nothing is left out or cut.
  */
-export function showExchanges(exchanges: readonly WalletExchange[], shown: ShownExchanges): string {
+export function showExchanges(
+  exchanges: readonly WalletExchange[],
+  shown: ShownExchanges,
+  width: number,
+): string {
   const longest = shown === 'all' ? Infinity : maxBodyCharacters;
   const describeAll = (some: readonly WalletExchange[]): string[] =>
-    some.map((one) => describeExchange(one, longest));
+    some.map((one) => describeExchange(one, { longest, width }));
   const between = exchanges.slice(shownAtStart, -shownAtEnd);
   if (shown === 'all' || between.length < 2) return describeAll(exchanges).join('\n');
   return [
@@ -49,7 +53,10 @@ function countPurposes(exchanges: readonly WalletExchange[]): string {
 }
 
 /** Both directions. The wallet is the sender of a callback. */
-function describeExchange(exchange: WalletExchange, longest: number): string {
+function describeExchange(
+  exchange: WalletExchange,
+  { longest, width }: { readonly longest: number; readonly width: number },
+): string {
   const { startTime, purpose, method, url, requestBody, status, responseBody, error } = exchange;
   if (exchange.omitted > 0)
     return `${showInstant(startTime)}  … ${exchange.omitted} that are no longer stored`;
@@ -62,7 +69,7 @@ function describeExchange(exchange: WalletExchange, longest: number): string {
     ...(answer === '' && purpose === 'callback' ? [] : [['  <', answer === '' ? 'no answer' : answer]]),
   ];
   const columns = [{ head: '' }, { head: '', wraps: true }];
-  return `${showInstant(startTime)}  ${printable(purpose)}${showTook(exchange)}\n${table(columns, lines)}`;
+  return `${showInstant(startTime)}  ${printable(purpose)}${showTook(exchange)}\n${table(columns, lines, width)}`;
 }
 
 function showTook({ duration, status }: WalletExchange): string {

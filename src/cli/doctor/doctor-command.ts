@@ -117,7 +117,7 @@ async function checkOneWebhooks(
 function describeFindings(findings: readonly Finding[]): Output {
   const subjects = [...new Set(findings.map(({ subject }) => subject))];
   const count = (wanted: Result): number => findings.filter(({ result }) => result === wanted).length;
-  const sections = subjects.map((subject) => {
+  const sectionOf = (subject: string, width: number): string => {
     const rows = findings
       .filter((finding) => finding.subject === subject)
       .map(({ result, check, detail, advice }) => [
@@ -125,8 +125,8 @@ function describeFindings(findings: readonly Finding[]): Output {
         check,
         advice === '' ? detail : `${detail}\n${adviceLines(advice)}`,
       ]);
-    return `${subject}\n${table([{ head: '' }, { head: '' }, { head: '', wraps: true }], rows)}`;
-  });
+    return `${subject}\n${table([{ head: '' }, { head: '' }, { head: '', wraps: true }], rows, width)}`;
+  };
   const worst = (['failed', 'warning', 'ok'] as const).find((result) => count(result) > 0) ?? 'ok';
   const summary = {
     ok: 'Everything is in order.',
@@ -135,6 +135,6 @@ function describeFindings(findings: readonly Finding[]): Output {
   };
   return {
     json: { result: worst, checks: findings.map((finding) => ({ ...finding })) },
-    text: [...sections, summary[worst]].join('\n\n'),
+    text: (width) => [...subjects.map((subject) => sectionOf(subject, width)), summary[worst]].join('\n\n'),
   };
 }

@@ -1,4 +1,4 @@
-import { defaultWidth, fields, table } from '../table.ts';
+import { fields, table } from '../table.ts';
 import type { FaultResult, ProveReport } from './report.ts';
 
 const resultWords = { held: 'held', broken: 'BROKEN', not_tried: 'not tried' } as const;
@@ -7,7 +7,7 @@ const maxShown = 5;
 const words = (name: string): string => name.replaceAll('_', ' ');
 
 /** A report for people. */
-export function showReport(report: ProveReport): string {
+export function showReport(report: ProveReport, width: number): string {
   const { campaign, machine, gatehouse, configuration, counts } = report;
   const settings = Object.entries({ ...configuration.settings, ...configuration.settings_of_the_campaign });
   const head = fields(
@@ -33,7 +33,7 @@ export function showReport(report: ProveReport): string {
           .join(', '),
       ],
     ],
-    defaultWidth,
+    width,
   );
   const invariants = table(
     [{ head: 'RESULT' }, { head: 'INVARIANT', wraps: true }, { head: 'SEEN', atMost: 40 }],
@@ -42,6 +42,7 @@ export function showReport(report: ProveReport): string {
       `${name}\n${promise}`,
       seen,
     ]),
+    width,
   );
   const violations = report.invariants
     .filter(({ violation_count: count }) => count > 0)
@@ -54,10 +55,10 @@ export function showReport(report: ProveReport): string {
         ...(count > maxShown ? ['  … the report has more'] : []),
       ].join('\n'),
     );
-  return [head, invariants, ...violations, showFaults(report.faults)].join('\n\n');
+  return [head, invariants, ...violations, showFaults(report.faults, width)].join('\n\n');
 }
 
-function showFaults(all: readonly FaultResult[]): string {
+function showFaults(all: readonly FaultResult[], width: number): string {
   return table(
     [
       { head: 'FAULT' },
@@ -78,5 +79,6 @@ function showFaults(all: readonly FaultResult[]): string {
         fault.detail,
       ];
     }),
+    width,
   );
 }

@@ -124,7 +124,7 @@ export function showAnswer({ detail, responseBody, retryAfter }: DeliveryAttempt
 }
 
 /** Attempts as text, newest first. */
-export function showDeliveryAttempts({ attempts, delivery }: GetDeliveryResponse): string {
+export function showDeliveryAttempts({ attempts, delivery }: GetDeliveryResponse, width: number): string {
   if (attempts.length === 0) return 'It has not been sent yet';
   const shown = attempts.slice(0, maxAttempts);
   const rows = shown.map((attempt) => [
@@ -137,7 +137,7 @@ export function showDeliveryAttempts({ attempts, delivery }: GetDeliveryResponse
   const left = (delivery?.attemptCount ?? 0) - shown.length;
   return [
     'Attempts, newest first',
-    table([{ head: '' }, { head: '', wraps: true }], rows),
+    table([{ head: '' }, { head: '', wraps: true }], rows, width),
     ...(left > 0 ? [`… and ${left} before that (the latest ${attempts.length}: --json)`] : []),
   ].join('\n');
 }

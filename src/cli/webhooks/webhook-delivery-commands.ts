@@ -93,7 +93,7 @@ export function addDeliveryCommands(webhook: Command, parts: WebhookParts): void
         const sections = (width: number): string[] => [
           describeDelivery(delivery, width),
           `Body\n${showBody(story.body)}`,
-          showDeliveryAttempts(story),
+          showDeliveryAttempts(story, width),
           ...(isPending(delivery)
             ? [`To see when and why it is sent next:\ngatehouse webhook explain ${merchantId} ${deliveryId}`]
             : []),

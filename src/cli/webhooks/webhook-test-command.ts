@@ -75,26 +75,29 @@ async function reportDelivery(webhooks: Webhooks, story: GetDeliveryResponse): P
   if (attempt?.result === DeliveryAttemptResult.DELIVERED)
     return {
       json,
-      text: [
-        describeAttempt(attempt, 'The test was delivered'),
-        webhookEndpointId === ''
-          ? `It was signed with the merchant's current signing secret in ${showEnvironment(environment)}.`
-          : 'It was signed with the current signing secret of the webhook endpoint.',
-        "Any 2xx counts as delivered. To see whether the receiver verified the signature, read the receiver's log.",
-      ].join('\n'),
+      text: (width) =>
+        [
+          describeAttempt(attempt, 'The test was delivered', width),
+          webhookEndpointId === ''
+            ? `It was signed with the merchant's current signing secret in ${showEnvironment(environment)}.`
+            : 'It was signed with the current signing secret of the webhook endpoint.',
+          'Any 2xx counts as delivered.',
+          "To see whether the receiver verified the signature, read the receiver's log.",
+        ].join('\n'),
     };
   const explained = await webhooks.explainDelivery({ merchantId, deliveryId });
-  const text =
+  const text = (width: number): string[] =>
     attempt === undefined
       ? [`It has not been sent within ${waitMs / 1000} s.`, showSentences(explanationSentences(explained))]
-      : [describeAttempt(attempt, 'The test was not delivered'), showNextAttempt(explained)];
-  return { json, text: text.join('\n'), exitCode: exitCodes.notDelivered };
+      : [describeAttempt(attempt, 'The test was not delivered', width), showNextAttempt(explained)];
+  return { json, text: (width) => text(width).join('\n'), exitCode: exitCodes.notDelivered };
 }
 
-function describeAttempt(attempt: DeliveryAttempt, verdict: string): string {
+function describeAttempt(attempt: DeliveryAttempt, verdict: string, width: number): string {
   const by = attempt.remoteAddress === '' ? '' : ` by ${attempt.remoteAddress}`;
   const answer = showAnswer(attempt).map((line) => ['', line]);
   // The empty first column makes the indent, because wrapping drops spaces within a cell.
-  const indented = answer.length === 0 ? [] : [table([{ head: '' }, { head: '', wraps: true }], answer)];
+  const indented =
+    answer.length === 0 ? [] : [table([{ head: '' }, { head: '', wraps: true }], answer, width)];
   return [`${verdict}: ${showResult(attempt)}${by}`, ...indented].join('\n');
 }

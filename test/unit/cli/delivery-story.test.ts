@@ -148,7 +148,7 @@ describe('the outcome of an attempt', () => {
 
 describe('attempts', () => {
   test('are listed in sequence, each with its time, result and sender', () => {
-    expect(showDeliveryAttempts(story([refused])).split('\n')).toEqual([
+    expect(showDeliveryAttempts(story([refused]), 100).split('\n')).toEqual([
       'Attempts, newest first',
       '#1  2026-11-21T12:00:00Z  answered 500 in 12 ms by 203.0.113.7',
       '    answered 500 Internal Server Error; only 2xx counts as received',
@@ -159,7 +159,7 @@ describe('attempts', () => {
   test('are shown without the control characters that a receiver may have sent', () => {
     const evil = '\u001b]0;owned\u0007\u009b2J\u202e\u0000\u007f';
 
-    const shown = showDeliveryAttempts(story([{ responseBody: evil, detail: evil, retryAfter: evil }]));
+    const shown = showDeliveryAttempts(story([{ responseBody: evil, detail: evil, retryAfter: evil }]), 100);
 
     // eslint-disable-next-line no-control-regex -- what must not be there
     expect(shown).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202a-\u202e]/);
@@ -169,7 +169,7 @@ describe('attempts', () => {
   test('are counted when there are more than fit a screen', () => {
     const attempts = Array.from({ length: 25 }, (_, index) => ({ number: 25 - index }));
 
-    const shown = showDeliveryAttempts(story(attempts));
+    const shown = showDeliveryAttempts(story(attempts), 100);
 
     expect(shown).toContain('#25 ');
     expect(shown).toContain('#6 ');
@@ -178,7 +178,7 @@ describe('attempts', () => {
   });
 
   test('are replaced by a sentence when there are none yet', () => {
-    expect(showDeliveryAttempts(story([]))).toBe('It has not been sent yet');
+    expect(showDeliveryAttempts(story([]), 100)).toBe('It has not been sent yet');
   });
 });
 

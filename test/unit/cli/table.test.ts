@@ -1,5 +1,9 @@
 import { expect, test } from '@jest/globals';
-import { adviceLines, fields, printable, table } from '../../../src/cli/table.ts';
+import { adviceLines, defaultWidth, fields, printable, table as tableOf } from '../../../src/cli/table.ts';
+import type { Column } from '../../../src/cli/table.ts';
+
+const table = (columns: readonly Column[], rows: readonly (readonly string[])[], width = defaultWidth) =>
+  tableOf(columns, rows, width);
 
 const widest = (text: string): number => Math.max(...text.split('\n').map((line) => line.length));
 

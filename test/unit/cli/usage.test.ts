@@ -4,6 +4,8 @@ import { gatehouseVersion } from '../../../src/cli/version.ts';
 
 /** Runs a command that must end before it looks for a core. */
 const run = (...args: readonly string[]) => runWith({ GATEHOUSE_DATA_DIR: '/nowhere' }, ...args);
+const runWidth = (width: number, ...args: readonly string[]) =>
+  runCommand(args, {}, { nodeVersion: 'v24.0.0', width });
 const runWith = (settings: Readonly<Record<string, string>>, ...args: readonly string[]) =>
   runCommand(args, settings, { nodeVersion: 'v24.0.0' });
 
@@ -25,6 +27,21 @@ describe('help', () => {
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
     expect(stdout).toMatch(/^Usage: gatehouse /);
     expect(stdout.split('\n').filter((line) => line.length > 100)).toEqual([]);
+  });
+
+  test('fits a terminal of 80 columns, from the lists of commands to the exit codes', async () => {
+    const tooWide: string[] = [];
+    const seen = async (...command: readonly string[]): Promise<void> => {
+      const { stdout } = await runWidth(80, ...command, '--help');
+      tooWide.push(...stdout.split('\n').filter((line) => line.length > 80));
+      const [, list = ''] = /^Commands:\n((?: .*\n)*)/m.exec(stdout) ?? [];
+      for (const [, name = ''] of list.matchAll(/^ {2}(\S+)/gm))
+        if (name !== 'help') await seen(...command, name);
+    };
+
+    await seen();
+
+    expect(tooWide).toEqual([]);
   });
 
   test.each([

@@ -19,7 +19,7 @@ const asked = (count: number): WalletExchange[] =>
 
 describe('the exchanges of a payment', () => {
   test('are all shown while they are few', () => {
-    const shown = showExchanges(asked(9), 'ends');
+    const shown = showExchanges(asked(9), 'ends', 100);
 
     expect(heads(shown)).toHaveLength(9);
     expect(shown).not.toContain('…');
@@ -28,7 +28,7 @@ describe('the exchanges of a payment', () => {
   test('are reduced to the first and the last when they are many, and the others are counted', () => {
     const many = [...asked(20), exchange('callback', 20), ...asked(6).slice(1)];
 
-    const shown = heads(showExchanges(many, 'ends'));
+    const shown = heads(showExchanges(many, 'ends', 100));
 
     expect(shown).toHaveLength(3 + 1 + 5);
     expect(shown[0]).toContain('initiate');
@@ -42,12 +42,12 @@ describe('the exchanges of a payment', () => {
       ...asked(30),
     ];
 
-    expect(heads(showExchanges(kept, 'ends'))[3]).toMatch(/^… 112 more: .*70 omitted/);
-    expect(showExchanges(kept, 'all')).toContain('… 70 that are no longer stored');
+    expect(heads(showExchanges(kept, 'ends', 100))[3]).toMatch(/^… 112 more: .*70 omitted/);
+    expect(showExchanges(kept, 'all', 100)).toContain('… 70 that are no longer stored');
   });
 
   test('are all shown in full on request', () => {
-    const shown = showExchanges([...asked(200), exchange('query', 1, 'x'.repeat(16_000))], 'all');
+    const shown = showExchanges([...asked(200), exchange('query', 1, 'x'.repeat(16_000))], 'all', 100);
 
     expect(heads(shown)).toHaveLength(201);
     expect(shown).not.toContain('…');
@@ -58,6 +58,7 @@ describe('the exchanges of a payment', () => {
     const [, , ...answer] = showExchanges(
       [exchange('query', 1, `{\n "a": "${'x'.repeat(500)}"}`)],
       'ends',
+      100,
     ).split('\n');
 
     expect(answer.join(' ')).toMatch(/^ {2}< +200 \{ "a": +"x+…$/);
