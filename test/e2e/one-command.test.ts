@@ -377,7 +377,7 @@ describe('the one command, used, killed and started again', () => {
   test('npm run demo reports that Gatehouse has stopped', async () => {
     const { exitCode, stderr } = await playDemo(dataFolder);
     expect(exitCode).toBe(1);
-    expect(stderr).toContain('does not answer');
+    expect(stderr).toContain('no answer from');
     expect(stderr).toContain('npm start');
   });
 

@@ -32,7 +32,7 @@ export async function findRunning(dataFolder: string): Promise<{ demo: Static<ty
   const silent: string[] = [];
   for (const url of [`${demo.rest.sandbox}/readyz`, `${demo.simulator}/healthz`])
     if (!(await isAnswering(url))) silent.push(url);
-  if (silent.length > 0) throw notRunning(`${silent.join(' and ')} does not answer`);
+  if (silent.length > 0) throw notRunning(`no answer from ${silent.join(' and ')}`);
   return { demo };
 }
 
