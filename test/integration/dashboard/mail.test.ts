@@ -268,7 +268,10 @@ test('invitations that wait for a slow mail server delay no link for a password,
   const answers = inviters.flatMap((inviter, index) =>
     [0, 1, 2, 3].map(async (count) => {
       const email = `invited-${index}-${count}@shop.example`;
-      const answer = await inviter.post(`/m/${busy.id}/team/invite`, { email, role: 'viewer' });
+      const invite = () => inviter.post(`/m/${busy.id}/team/invite`, { email, role: 'viewer' });
+      let answer = await invite();
+      // On a busy machine core may answer too late. Then no mail waits.
+      while (answer.status === 503) answer = await invite();
       if (isRefused(answer)) refused.push(answer);
     }),
   );
