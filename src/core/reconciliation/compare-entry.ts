@@ -8,7 +8,7 @@ import type { StoredId } from '../../contract/public-id.ts';
 import { storedEndOf } from '../database/attempt-id-end.sql.ts';
 import type { PaymentAttemptStatus, StrayPaymentStatus } from '../domain/order.ts';
 import type { Reversal } from '../domain/reversal.ts';
-import { isOn } from './reconciliation-day.ts';
+import { isOn, mustContain } from './reconciliation-day.ts';
 import type { Day } from './reconciliation-day.ts';
 import { sameDecimal } from '../../contract/decimal-text.ts';
 
@@ -276,7 +276,7 @@ function compareStatus(
         'the wallet first refused to return this stray payment, and returned it later; nothing is left to settle',
       );
     const wentBack = entry.status === 'REVERSED' || hasReversal;
-    if (listsReversals && known.status === 'REVERSED' && !wentBack && known.updatedAt <= readUntil)
+    if (listsReversals && known.status === 'REVERSED' && !wentBack && mustContain(readUntil, known.updatedAt))
       return differs(
         'the wallet or two operators confirmed the return of this money, and the statement does not have it; ask the wallet about it',
       );

@@ -253,9 +253,12 @@ from core.refunds r
 join core.payment_attempts a on a.merchant_id = r.merchant_id and a.id = r.payment_attempt_id
 where r.environment = ?::core.environment and r.payment_option = any(?::text[]) and (r.tries > 0 or r.maybe_sent)`;
 
+/** When a refund was requested first, so its entry in the statement is not older. Rows of earlier versions have no such time. */
+const askedAt = 'coalesce(r.asked_since, r.created_at)';
+
 /**
- * Pages of the refunds that the wallet got, of these transactions or with these stored ids. Those that were recorded in the period of the statement
- * come first, because the entry of an earlier refund is in an earlier statement. Of these, COMPLETED ones come first.
+ * Pages of the refunds that the wallet got, of these transactions or with these stored ids. Those that were requested and recorded in the period of
+ * the statement come first, because the entry of an earlier refund is in an earlier statement. Of these, COMPLETED ones come first.
  */
 export function readRefunds(
   em: EntityManager,
@@ -270,20 +273,19 @@ export function readRefunds(
   return pagesOf<RefundOnRecord>(
     em,
     `${sentRefunds(scope)} and (r.provider_transaction_id = any(?::text[]) or r.id = any(?::uuid[]))
-order by r.updated_at between ? and ? desc, array_position(array['REVERSED', 'REVERSAL_DUE'], r.status::text) nulls last, r.id`,
+order by ${askedAt} >= ? and r.updated_at between ? and ? desc, array_position(array['REVERSED', 'REVERSAL_DUE'], r.status::text) nulls last, r.id`,
     [
       textArrayLiteral(scope.otherAccounts),
       ...scopeValues(scope),
       textArrayLiteral(transactions),
       textArrayLiteral(ids),
       period.readFrom.toISOString(),
+      period.readFrom.toISOString(),
       period.readUntil.toISOString(),
     ],
   );
 }
 
-/** When a refund was requested first, so its entry in the statement is not older. Rows of earlier versions have no such time. */
-const askedAt = 'coalesce(r.asked_since, r.created_at)';
 /** It has three parameters: the day and the scope's accounts. */
 const isCompleted = (scope: WalletScope): string =>
   `r.status = 'REVERSED' and r.settlement_id is null and r.updated_at >= ? and r.updated_at < ? and ${isInScope('a', scope)}`;

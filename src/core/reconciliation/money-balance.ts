@@ -1,7 +1,7 @@
 import { noMerchantId, storedId } from '../../contract/public-id.ts';
 import type { StoredId } from '../../contract/public-id.ts';
 import type { Entry, KnownMoney, Records } from './compare-entry.ts';
-import { isOn } from './reconciliation-day.ts';
+import { isOn, mustContain } from './reconciliation-day.ts';
 import type { ComparedPeriod } from './compare-entry.ts';
 
 /** Sums of one merchant, wallet, day and currency. Amounts are in millionths of the currency. */
@@ -85,7 +85,7 @@ export class MoneyBalance {
       counted?.recordType === 'stray' &&
       counted.status === 'REVERSED' &&
       !hasReversal &&
-      counted.updatedAt <= this.#period.readUntil
+      mustContain(this.#period.readUntil, counted.updatedAt)
     )
       this.#sumsOf(counted.merchantId, counted.currency).reversals += millionths(counted.amount);
   }

@@ -3,6 +3,10 @@ const dayMs = 24 * 60 * 60_000;
 /** The tolerated difference between a wallet's clock and ours, so that a payment is found on both sides of midnight. */
 const clockToleranceMs = 10 * 60_000;
 
+/** Whether a statement that was read until `readUntil` must contain an event that was recorded here at this time. The wallet's clock may be ahead. */
+export const mustContain = (readUntil: Date, recordedAt: Date): boolean =>
+  recordedAt.getTime() <= readUntil.getTime() - clockToleranceMs;
+
 /** The limit for the start of a payment before its day, because a statement needs a bounded period. */
 const longestAttemptMs = 7 * dayMs;
 

@@ -268,6 +268,30 @@ describe('stray payments', () => {
   });
 });
 
+test('a stray payment that is returned just after midnight may be returned later by the clock of the wallet', async () => {
+  const nextDay = '2026-03-11';
+  const { strayPaymentId } = await desk.payment(merchantId, completed('st-1', '101.50'));
+  await desk.moveTo(merchantId, day);
+  await desk.database.query(sql`
+    update core.stray_payments set status = 'REVERSED', due_at = null, updated_at = ${`${nextDay}T00:07:00Z`}
+    where id = ${storedId('stp', strayPaymentId)}`);
+  const [amount, returned] = ['101.50', `${nextDay}T00:12:00Z`];
+  const payment = entryOf('st-1', { amount });
+  const back = { type: StatementEntryType.REVERSAL, originalTransactionId: 'st-1', occurTime: at(returned) };
+
+  const both = [
+    await desk.reconcile(day, [payment]),
+    await desk.reconcile(nextDay, [entryOf('back', { ...back, amount })]),
+  ];
+  const { days } = await desk.operator.listMoneyDays({ ...walletA, merchantId });
+
+  expect(both.flatMap(({ differences }) => differences)).toEqual([]);
+  expect(days.map(({ date, difference }) => [date, difference])).toEqual([
+    [nextDay, '0'],
+    [day, '0'],
+  ]);
+});
+
 const key = (leased: LeasedReconciliation | undefined) => desk.keyOf(leased);
 const startDay = () => desk.operator.startReconciliation({ ...walletA, date: day });
 /** A leased reconciliation of the day. */
@@ -530,6 +554,25 @@ describe('refunds', () => {
     ];
 
     expect(both.flatMap(({ differences }) => differences)).toEqual([]);
+  });
+
+  test('of one amount that were requested on one day, and confirmed on two, each have their entry', async () => {
+    const [earlier = '', later = ''] = await refundsOf('done', 'done');
+    const nextDay = '2026-03-11';
+    const moved = [
+      [earlier, `${day}T11:00:00Z`, `${day}T16:00:00Z`],
+      [later, `${day}T12:00:00Z`, `${nextDay}T18:00:00Z`],
+    ] as const;
+    for (const [id, asked, ended] of moved)
+      await desk.database.query(sql`
+        update core.refunds set asked_since = ${asked}, updated_at = ${ended} where id = ${storedId('rfd', id)}`);
+
+    // The statement begins ten minutes before the later request.
+    const { differences } = await desk.reconcile(nextDay, [
+      refundEntry({ amount: '40', occurTime: at(`${day}T12:00:01Z`) }),
+    ]);
+
+    expect(differences).toEqual([]);
   });
 
   test('that the statement names are not taken for a reversal of the same amount that nobody requested here', async () => {
