@@ -95,14 +95,17 @@ export function addUserCommands(
   addHelp(user, run, findDashboard);
 
   onAnyMerchant(
-    user.command('list').description("list a merchant's users and open invitations, or the operators"),
+    user
+      .command('list')
+      .description("list a merchant's users and open invitations, or the operators")
+      .option('--text <text>', 'only those whose address or name contains this text'),
     'mer_…; default: the operators',
-    ({ merchant = '' }: PlaceOptions) =>
+    ({ merchant = '', text = '' }: PlaceOptions & { readonly text?: string }) =>
       run(async (clients) => {
-        const listed = await clients.accounts.listUsers({ merchantId: merchant });
+        const listed = await clients.accounts.listUsers({ merchantId: merchant, text });
         if (listed.users.length + listed.invitations.length === 0)
           await requireKnown(clients, { merchantId: merchant });
-        return listUsers(listed, merchant);
+        return listUsers(listed, { merchant, text });
       }),
   );
 
@@ -314,7 +317,10 @@ const describeUser = (user: User): Output => ({
     ),
 });
 
-function listUsers({ users, invitations }: ListUsersResponse, merchantId: string): Output {
+function listUsers(
+  { users, invitations, hasMore }: ListUsersResponse,
+  { merchant: merchantId, text }: { readonly merchant: string; readonly text: string },
+): Output {
   const columns = [
     { head: 'EMAIL, NAME', wraps: true },
     { head: 'ROLE' },
@@ -342,6 +348,9 @@ function listUsers({ users, invitations }: ListUsersResponse, merchantId: string
     merchantId === ''
       ? "Operators. For a merchant's users: gatehouse user list --merchant <merchant_id>"
       : `Users of merchant ${merchantId}`;
+  const more = hasMore
+    ? '\n\nThere are more, which --text finds. The first 500 of each are listed, by address.'
+    : '';
   const invite =
     merchantId === ''
       ? 'gatehouse user invite <email> --operator'
@@ -350,10 +359,13 @@ function listUsers({ users, invitations }: ListUsersResponse, merchantId: string
     json: {
       users: users.map((user) => plainJson(UserSchema, user)),
       invitations: invitations.map((invitation) => plainJson(InvitationSchema, invitation)),
+      has_more: hasMore,
     },
     text: (width) =>
-      rows.length === 0
-        ? `No users yet. Invite one: ${invite}`
-        : `${title}\n\n${table(columns, rows, width)}`,
+      rows.length > 0
+        ? `${title}\n\n${table(columns, rows, width)}${more}`
+        : text === ''
+          ? `No users yet. Invite one: ${invite}`
+          : 'No address and no name contains this text.',
   };
 }

@@ -3,6 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { AccountHelp, AccountService } from '../../src/gen/gatehouse/v1/account_service_pb.js';
 import { makeOperatorsOld } from '../support/dashboard-users.ts';
+import { addMembers } from '../support/many-members.ts';
 import { sharedMerchant, sharedStack } from '../support/shared-stack.ts';
 import { openCommandLine, sharedCommandLine, widthOf } from './cli-harness.ts';
 
@@ -119,6 +120,23 @@ describe('user list, disable, enable and remove', () => {
     const { users, invitations } = await cli.json('user', 'list', '--merchant', merchant);
     expect(users).toMatchObject([{ email: 'second@shop.example', memberships: [{ role: 'owner' }] }]);
     expect(invitations).toEqual([]);
+  });
+
+  test('list says that there are more than 500, and --text finds the others', async () => {
+    const { id: merchant } = await stack.createMerchant();
+    await addMembers(stack.databaseUrl, merchant, 501);
+    const list = async (...own: readonly string[]) =>
+      (await cli.run('user', 'list', '--merchant', merchant, ...own)).stdout;
+
+    const all = await list();
+    const found = await list('--text', 'Person 1500');
+
+    expect([all.includes('Person 1500'), all.includes('There are more, which --text finds.')]).toEqual([
+      false,
+      true,
+    ]);
+    expect([found.includes('Person 1500'), found.includes('There are more')]).toEqual([true, false]);
+    expect(await list('--text', 'nobody')).toBe('No address and no name contains this text.\n');
   });
 });
 

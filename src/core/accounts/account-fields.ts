@@ -6,12 +6,15 @@ import {
   AccountHelp as HelpMessage,
   MemberRole as RoleMessage,
 } from '../../gen/gatehouse/v1/account_service_pb.js';
+import type { ListUsersRequest } from '../../gen/gatehouse/v1/account_service_pb.js';
 import type { HelpKind, MemberRole } from '../database/account-entities.ts';
 import type { Issue } from '../domain/issue.ts';
 import { requiredIssue } from '../domain/issue.ts';
 import { err, ok } from '../domain/result.ts';
 import type { Result } from '../domain/result.ts';
-import { parseId } from '../rpc/request-fields.ts';
+import { parseId, parseOptionalId } from '../rpc/request-fields.ts';
+import { combine } from '../domain/combine.ts';
+import { parseText } from '../domain/text.ts';
 import type { OfferedMembership } from './invite-user.ts';
 
 const roles: Readonly<Partial<Record<RoleMessage, MemberRole>>> = {
@@ -96,3 +99,20 @@ export function parseSessionHash(hash: Uint8Array, field: string): Result<Buffer
 /** The session to keep, as `parseSessionHash`; empty for none. */
 export const parseKeptSessionHash = (hash: Uint8Array): Result<Buffer, Issue> =>
   hash.length === 0 ? ok(Buffer.alloc(0)) : parseSessionHash(hash, 'keep_session_hash');
+
+/** At most this many characters of an address or a name are searched for. */
+const maxSearched = 254;
+
+/** The filter of a list of users. Operators have no role. */
+export function parseUserFilter({ merchantId, text, role }: ListUsersRequest) {
+  return combine({
+    merchantId: parseOptionalId('mer', merchantId, 'merchant_id'),
+    text: parseText(text.trim(), 'text', { max: maxSearched, required: false }),
+    role:
+      role === RoleMessage.UNSPECIFIED
+        ? ok(undefined)
+        : merchantId === ''
+          ? err({ field: 'role', issue: 'must be unspecified for operators' })
+          : parseRole(role, 'role'),
+  });
+}

@@ -12,10 +12,11 @@ import { parseId, parseOptionalId, valuesOrThrow } from '../rpc/request-fields.t
 import { acceptInvitation, nameLength } from './accept-invitation.ts';
 import {
   parseHelpKind,
-  parseLanguage,
   parseKeptSessionHash,
+  parseLanguage,
   parseMembership,
   parseRole,
+  parseUserFilter,
   parseValidity,
 } from './account-fields.ts';
 import { approveHelp, listHelp, rejectHelp, requestHelp, takeMails } from './account-help.ts';
@@ -202,9 +203,10 @@ export function accountService(parts: AccountParts): RpcService {
         return { user: userMessage(await updateProfile(parts, userId, profile, actorOf(context))) };
       },
       async listUsers(request) {
-        const merchantId = valuesOrThrow(parseOptionalId('mer', request.merchantId, 'merchant_id'));
-        const { users, invitations } = await listUsers(parts.database, merchantId, parts.now());
+        const filter = valuesOrThrow(parseUserFilter(request));
+        const { users, invitations, hasMore } = await listUsers(parts.database, filter, parts.now());
         return {
+          hasMore,
           users: users.map(userMessage),
           invitations: invitations.map(({ email, role, createdAt, expiresAt }) => ({
             email,

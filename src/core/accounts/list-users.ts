@@ -1,5 +1,6 @@
 import type { Database } from '../database/database.ts';
 import { AccountLinkRow, MembershipRow, UserRow } from '../database/account-entities.ts';
+import type { MemberRole } from '../database/account-entities.ts';
 import { storedId } from '../../contract/public-id.ts';
 import type { PublicId } from '../../contract/public-id.ts';
 import { readUsers } from './user-reader.ts';
@@ -7,24 +8,61 @@ import type { User } from './user-reader.ts';
 
 export type OpenInvitation = Pick<AccountLinkRow, 'email' | 'role' | 'createdAt' | 'expiresAt'>;
 
+export interface UserFilter {
+  /** Undefined for the operators. */
+  readonly merchantId: PublicId<'mer'> | undefined;
+  /** A part of the address or name; '' for all. */
+  readonly text: string;
+  /** The role at the merchant; undefined for all, and for operators. */
+  readonly role: MemberRole | undefined;
+}
+
+export interface UserList {
+  readonly users: readonly User[];
+  readonly invitations: readonly OpenInvitation[];
+  /** Whether there are more of either. */
+  readonly hasMore: boolean;
+}
+
 const maxListed = 500;
 
-/** A merchant's users, or the operators if there is no merchant, and the usable invitations. The first 500 of each by address. */
+/** Users, and usable invitations. The first 500 of each by address. */
 export async function listUsers(
   database: Database,
-  merchantId: PublicId<'mer'> | undefined,
+  { merchantId, text, role }: UserFilter,
   now: Date,
-): Promise<{ readonly users: readonly User[]; readonly invitations: readonly OpenInvitation[] }> {
+): Promise<UserList> {
   const em = database.fork();
   const stored = merchantId === undefined ? null : storedId('mer', merchantId);
+  const withRole = role === undefined ? {} : { role };
   const ids =
-    stored === null ? [] : (await em.find(MembershipRow, { merchantId: stored })).map(({ userId }) => userId);
-  const byEmail = { orderBy: { emailKey: 'asc' }, limit: maxListed } as const;
-  const rows = await em.find(UserRow, stored === null ? { isOperator: true } : { id: { $in: ids } }, byEmail);
-  const invitations = await em.find(
-    AccountLinkRow,
-    { kind: 'INVITATION', merchantId: stored, expiresAt: { $gt: now } },
+    stored === null
+      ? []
+      : (await em.find(MembershipRow, { merchantId: stored, ...withRole })).map(({ userId }) => userId);
+  const contains = { $ilike: `%${text.replace(/[\\%_]/g, '\\$&')}%` };
+  const byEmail = { orderBy: { emailKey: 'asc' }, limit: maxListed + 1 } as const;
+  const rows = await em.find(
+    UserRow,
+    {
+      ...(stored === null ? { isOperator: true } : { id: { $in: ids } }),
+      ...(text === '' ? {} : { $or: [{ email: contains }, { name: contains }] }),
+    },
     byEmail,
   );
-  return { users: await readUsers(em, rows, merchantId), invitations };
+  const invitations = await em.find(
+    AccountLinkRow,
+    {
+      kind: 'INVITATION',
+      merchantId: stored,
+      expiresAt: { $gt: now },
+      ...withRole,
+      ...(text === '' ? {} : { email: contains }),
+    },
+    byEmail,
+  );
+  return {
+    users: await readUsers(em, rows.slice(0, maxListed), merchantId),
+    invitations: invitations.slice(0, maxListed),
+    hasMore: rows.length > maxListed || invitations.length > maxListed,
+  };
 }

@@ -13,6 +13,7 @@ import { invitationLink, mailInvitation } from '../mail/mail-links.ts';
 import type { InvitingMerchant } from '../mail/mail-links.ts';
 import { momentOf } from '../moment-text.ts';
 import { PageProblem, notFound } from '../page-problem.ts';
+import { textIn } from '../page-query.ts';
 import type { RpcFailure } from '../rpc-failure.ts';
 import { shellWords } from '../send-page.ts';
 import { flash } from '../session/sign-in-state.ts';
@@ -33,6 +34,11 @@ function userIdOf({ params }: FastifyRequest): string {
   if (!isPublicId('usr', userId)) throw notFound('USER_NOT_FOUND');
   return userId;
 }
+
+/** A longer text is in no address and no name. */
+const maxSearched = 254;
+/** With fewer users, the list needs no search. */
+const searchedFrom = 20;
 
 interface TeamPageState {
   readonly form?: FormState;
@@ -65,8 +71,9 @@ async function showTeam(
   const { roles } = shellWords[language];
   const { merchantId, role } = pageMerchantOf(request);
   const { userId } = signedInUserOf(request);
+  const text = textIn(request.query, 'text', maxSearched);
   const members = await loadPanel(request, async (options) =>
-    teamView(await clients.accounts.listUsers({ merchantId }, options), words, roles, {
+    teamView(await clients.accounts.listUsers({ merchantId, text }, options), words, roles, {
       language,
       timeZone,
       userId,
@@ -81,6 +88,8 @@ async function showTeam(
     self: selfOf(request),
     view: {
       members,
+      text,
+      hasSearch: text !== '' || (members.isThere && members.value.users.length >= searchedFrom),
       form,
       notice,
       path: selfOf(request),

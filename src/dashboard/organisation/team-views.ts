@@ -24,12 +24,13 @@ interface TeamPage {
 
 /** The rows of users and of invitations. */
 export function teamView(
-  { users, invitations }: ListUsersResponse,
+  { users, invitations, hasMore }: ListUsersResponse,
   words: typeof team,
   roleWords: Readonly<Record<Role | 'operator', string>>,
   { language, timeZone, userId }: TeamPage,
 ) {
   return {
+    hasMore,
     users: users.map((user) => {
       const role = roleOf(user.memberships[0]?.role);
       return {

@@ -60,7 +60,7 @@ export function addRefundApproval(app: FastifyInstance, { clients, sendPage }: D
     const [{ merchant, limits, currencies }, owners] = await Promise.all([
       read(request),
       loadPanel(request, async (options) => {
-        const { users } = await clients.accounts.listUsers({ merchantId }, options);
+        const { users } = await clients.accounts.listUsers({ merchantId, role: MemberRole.OWNER }, options);
         const isOwner = ({ memberships }: (typeof users)[number]) =>
           memberships.some((each) => each.merchantId === merchantId && each.role === MemberRole.OWNER);
         return users.filter((user) => !user.isDisabled && isOwner(user)).length;

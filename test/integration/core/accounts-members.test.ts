@@ -7,6 +7,7 @@ import type { User } from '../../../src/gen/gatehouse/v1/account_service_pb.js';
 import { sentText } from '../../../src/core/accounts/withdraw-invitations.ts';
 import { storedId } from '../../support/ids.ts';
 import { duringChange } from '../../support/database-connections.ts';
+import { addMembers } from '../../support/many-members.ts';
 import { sql } from '../../support/sql.ts';
 
 const { stack, desk, accounts, database, merchant } = sharedAccountSite();
@@ -571,5 +572,25 @@ describe('the last owner', () => {
       ),
       { numRuns: 12 },
     );
+  });
+});
+
+describe('a list of users', () => {
+  test('has the first 500, says that there are more, and finds every one by a part of the address or name', async () => {
+    const { merchantId } = await desk.openShop(OWNER);
+    await addMembers(stack.databaseUrl, merchantId, 501);
+    const list = async (own: { text?: string; role?: MemberRole }) => {
+      const { users, hasMore } = await accounts.listUsers({ merchantId, ...own });
+      return [users.length, hasMore];
+    };
+
+    expect(await list({})).toEqual([500, true]);
+    expect(await list({ text: ' a1500_MER' })).toEqual([1, false]);
+    expect(await list({ text: 'person 1499' })).toEqual([1, false]);
+    // Not the wildcards of a pattern.
+    expect(await list({ text: 'a15%' })).toEqual([0, false]);
+    expect(await list({ text: '____' })).toEqual([0, false]);
+    expect(await list({ role: OWNER })).toEqual([1, false]);
+    expect(await refusalOf(accounts.listUsers({ role: OWNER }))).toBe('INVALID_FIELDS');
   });
 });

@@ -2,6 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { AccountService, MemberRole } from '../../../src/gen/gatehouse/v1/account_service_pb.js';
 import { headingOf } from '../../support/customer.ts';
 import { makeOperatorsOld } from '../../support/dashboard-users.ts';
+import { addMembers } from '../../support/many-members.ts';
 import { sharedStack } from '../../support/shared-stack.ts';
 import { sharedDashboardDesk } from './dashboard-desk.ts';
 
@@ -30,6 +31,31 @@ describe('the team', () => {
     expect(page.body).toContain('Sara &lt;script&gt;alert(1)&lt;/script&gt; is now Developer');
     expect(late.body).toContain('Somebody else changed this first');
     expect(late.body).toMatch(new RegExp(`${user.userId}/role">[^]*?value="developer" selected`));
+  });
+
+  test('of more than 500 users says so, and a search finds the others', async () => {
+    const { merchantId, owner, team } = await openTeam();
+    await addMembers(stack.databaseUrl, merchantId, 501);
+    const more = 'The list shows the first 500 users';
+
+    const all = await owner.get(team);
+    const found = await owner.get(`${team}?text=person+1500`);
+
+    expect([all.body.includes(more), all.body.includes('Person 1500')]).toEqual([true, false]);
+    expect(all.body).toContain('role="search"');
+    expect([found.body.includes(more), found.body.includes('Person 1500')]).toEqual([false, true]);
+    expect(found.body).not.toContain('Person 1499');
+  });
+
+  test('has another owner also if both are not among its first 500 users', async () => {
+    const { merchantId, owner } = await openTeam();
+    await addMembers(stack.databaseUrl, merchantId, 501);
+    const page = async () => (await owner.get(`/m/${merchantId}/refund-approval`)).body;
+    const alone = 'This merchant has one owner.';
+
+    expect(await page()).toContain(alone);
+    await desk.users.member(merchantId);
+    expect(await page()).not.toContain(alone);
   });
 
   test('keeps its last owner', async () => {

@@ -4,6 +4,14 @@ export const team = {
   lead: 'The users who can sign in for this merchant, and their roles.',
   columns: { who: 'User', role: 'Role', state: 'State', lastSignIn: 'Last signed in', actions: 'Actions' },
   you: 'you',
+  search: {
+    title: 'Search for users',
+    text: 'Part of the e-mail address or name',
+    submit: 'Search',
+    all: 'All users',
+    more: 'The list shows the first 500 users and invitations, by e-mail address. Search to find the others.',
+    none: 'No user matches. An invited user has no name yet.',
+  },
   states: { in: 'Enabled', out: 'Disabled', codes: 'One-time codes are on' },
   roleHints: {
     owner: 'Owner: everything, including this page and the audit log',

@@ -1360,6 +1360,20 @@ export declare type ListUsersRequest = Message<"gatehouse.v1.ListUsersRequest"> 
    * @generated from field: string merchant_id = 1;
    */
   merchantId: string;
+
+  /**
+   * Only users whose address or name contains this text, and invitations whose address does, in any case; at most 254 characters. All when empty.
+   *
+   * @generated from field: string text = 2;
+   */
+  text: string;
+
+  /**
+   * Only users and invitations with this role at the merchant; all when unspecified. Not for operators.
+   *
+   * @generated from field: gatehouse.v1.MemberRole role = 3;
+   */
+  role: MemberRole;
 };
 
 /**
@@ -1382,11 +1396,18 @@ export declare type ListUsersResponse = Message<"gatehouse.v1.ListUsersResponse"
   users: User[];
 
   /**
-   * Open invitations, by address.
+   * Open invitations, by address; 500 at most.
    *
    * @generated from field: repeated gatehouse.v1.Invitation invitations = 2;
    */
   invitations: Invitation[];
+
+  /**
+   * Whether there are more users or more invitations. A text finds them.
+   *
+   * @generated from field: bool has_more = 3;
+   */
+  hasMore: boolean;
 };
 
 /**
