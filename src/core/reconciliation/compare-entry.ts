@@ -49,6 +49,8 @@ export type KnownMoney =
       readonly strayPaymentId: StoredId<'stp'>;
       /** The stored name of the reversal at the wallet. */
       readonly reversalId: string;
+      /** Whether operators settled it, so that the money may have gone back outside of the wallet. */
+      readonly isSettled: boolean;
     })
   | KnownRefund;
 
@@ -149,7 +151,8 @@ function comparePayment(entry: Entry, records: Records, period: ComparedPeriod):
       return isOnDay
         ? { kind: 'MISSING_HERE', entry, known: byTransaction, advice: repeatedAdvice(byTransaction) }
         : undefined;
-    if (!isOnDay && !isOn(period.day, byTransaction.updatedAt)) return undefined;
+    const isSettled = byTransaction.recordType === 'stray' && byTransaction.isSettled;
+    if (!isOnDay && (isSettled || !isOn(period.day, byTransaction.updatedAt))) return undefined;
     return compareAmount(entry, byTransaction) ?? compareStatus(entry, byTransaction, records, period);
   }
   if (!isOnDay || (entry.status !== 'COMPLETED' && entry.status !== 'REVERSED')) return undefined;

@@ -45,6 +45,7 @@ interface StrayRow {
   readonly amount: string;
   readonly currency: string;
   readonly status: StrayPaymentStatus;
+  readonly is_settled: boolean;
   readonly updated_at: string;
   readonly is_elsewhere: boolean;
 }
@@ -67,7 +68,7 @@ where a.environment = ?::core.environment and a.payment_option = any(?::text[])`
 // A payment that its payer started has no attempt. It was made to the operator's account.
 const selectStrays = (scope: WalletScope, from = 'core.stray_payments'): string => `
 select s.merchant_id, s.payment_attempt_id, s.id as stray_payment_id, s.reversal_id, s.provider_transaction_id, s.amount,
-  s.currency, s.status, s.updated_at, ${isElsewhere('a', scope)} as is_elsewhere
+  s.currency, s.status, s.settlement_id is not null as is_settled, s.updated_at, ${isElsewhere('a', scope)} as is_elsewhere
 from ${from} s
 left join core.payment_attempts a on a.merchant_id = s.merchant_id and a.id = s.payment_attempt_id
 where s.environment = ?::core.environment and s.payment_option = any(?::text[])`;
@@ -314,18 +315,19 @@ export async function* findCompletedRefunds(
   for await (const rows of pages) yield* rows.map(refundMoney);
 }
 
-/** The start of the payee account's oldest payment, or the request of its oldest refund, that ended on a day; undefined without one. */
+/**
+ * The start of the payee account's oldest payment, or the request of its oldest refund, that ended on a day; undefined without one. A stray
+ * payment that the wallet returned on the day counts too, because its entry leads to the return. `earliest`: how far back that is looked for.
+ */
 export async function oldestBegun(
   em: EntityManager,
   scope: WalletScope,
   { from, until }: Day,
+  earliest: Date,
 ): Promise<Date | undefined> {
-  const values = [
-    ...scopeValues(scope),
-    from.toISOString(),
-    until.toISOString(),
-    textArrayLiteral(scope.accounts),
-  ];
+  const ofDay = [from.toISOString(), until.toISOString(), textArrayLiteral(scope.accounts)];
+  const values = [...scopeValues(scope), ...ofDay];
+  const returned = [...scopeValues(scope), earliest.toISOString(), ...ofDay];
   const [row] = await em.execute<{ begun: string | null }[]>(
     `
 select least(
@@ -336,11 +338,15 @@ select least(
    left join core.payment_attempts a on a.merchant_id = s.merchant_id and a.id = s.payment_attempt_id
    where s.environment = ?::core.environment and s.payment_option = any(?::text[])
      and s.created_at >= ? and s.created_at < ? and ${isInScope('a', scope)}),
+  (select min(${strayBegun('s', 'a.created_at')}) from core.stray_payments s
+   left join core.payment_attempts a on a.merchant_id = s.merchant_id and a.id = s.payment_attempt_id
+   where s.environment = ?::core.environment and s.payment_option = any(?::text[]) and s.created_at >= ?
+     and s.status = 'REVERSED' and s.settlement_id is null and s.updated_at >= ? and s.updated_at < ? and ${isInScope('a', scope)}),
   (select min(${askedAt}) from core.refunds r
    join core.payment_attempts a on a.merchant_id = r.merchant_id and a.id = r.payment_attempt_id
    where r.environment = ?::core.environment and r.payment_option = any(?::text[]) and ${isCompleted(scope)})
 ) as begun`,
-    [...values, ...values, ...values],
+    [...values, ...values, ...returned, ...values],
   );
   return row?.begun == null ? undefined : new Date(row.begun);
 }
@@ -363,6 +369,7 @@ const strayMoney = (row: StrayRow): KnownMoney => ({
   paymentAttemptId: row.payment_attempt_id,
   strayPaymentId: row.stray_payment_id,
   reversalId: row.reversal_id,
+  isSettled: row.is_settled,
   providerTransactionId: row.provider_transaction_id,
   amount: row.amount,
   currency: row.currency,

@@ -54,7 +54,10 @@ export class MoneyBalance {
   }
 
   addEntry(entry: Entry, records: Records): void {
-    if (!isOn(this.#period.day, entry.occurredAt)) return;
+    if (!isOn(this.#period.day, entry.occurredAt)) {
+      if (entry.type === 'PAYMENT') this.#addMissingReturn(entry, records);
+      return;
+    }
     if (entry.type === 'PAYMENT') this.#addPayment(entry, records);
     if (entry.type === 'REVERSAL' && entry.status === 'COMPLETED') this.#addReturn(entry, records);
   }
@@ -88,6 +91,16 @@ export class MoneyBalance {
       mustContain(this.#period.readUntil, counted.updatedAt)
     )
       this.#sumsOf(counted.merchantId, counted.currency).reversals += millionths(counted.amount);
+  }
+
+  /** Adds the return of an earlier stray payment that the wallet confirmed on this day, and that the statement does not have. */
+  #addMissingReturn({ status }: Entry, { byTransaction: known, hasReversal, isRepeated }: Records): void {
+    const { day, readUntil, listsReversals } = this.#period;
+    if (!listsReversals || hasReversal || isRepeated || status === 'REVERSED') return;
+    if (known?.recordType !== 'stray' || known.isElsewhere || known.isSettled) return;
+    const { updatedAt } = known;
+    if (known.status === 'REVERSED' && isOn(day, updatedAt) && mustContain(readUntil, updatedAt))
+      this.#sumsOf(known.merchantId, known.currency).reversals += millionths(known.amount);
   }
 
   #addReturn(entry: Entry, { refund, original, byRequest, isRepeated }: Records): void {

@@ -14,6 +14,9 @@ const longestAttemptMs = 7 * dayMs;
 export const isInReach = ({ from }: Day, now: Date, reachMs = Infinity): boolean =>
   from.getTime() - clockToleranceMs >= now.getTime() - reachMs;
 
+/** The earliest start of a statement's period for this day, apart from the tolerance for clocks. */
+export const earliestStart = (day: Day): Date => new Date(day.from.getTime() - longestAttemptMs);
+
 /** The reach of a statement moves on while it is read. */
 const readingMs = 2 * clockToleranceMs;
 
@@ -60,7 +63,7 @@ export function periodToRead(
   reachMs = Infinity,
 ): { from: Date; to: Date } {
   const begun = Math.min(day.from.getTime(), oldestBegun?.getTime() ?? Infinity);
-  const earliest = Math.max(day.from.getTime() - longestAttemptMs, now.getTime() - reachMs + readingMs);
+  const earliest = Math.max(earliestStart(day).getTime(), now.getTime() - reachMs + readingMs);
   const from = Math.min(day.from.getTime(), Math.max(begun, earliest)) - clockToleranceMs;
   const to = Math.min(day.until.getTime() + clockToleranceMs, now.getTime());
   return { from: new Date(from), to: new Date(to) };

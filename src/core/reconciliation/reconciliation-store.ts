@@ -34,7 +34,7 @@ import { findCredentials, readScope } from './payee-accounts.sql.ts';
 import type { StatementCredentials } from './payee-accounts.sql.ts';
 import { writeMoneyDays } from './money-days.sql.ts';
 import { keepUnclaimed } from './keep-unclaimed.ts';
-import { dayOf, periodToRead } from './reconciliation-day.ts';
+import { dayOf, earliestStart, periodToRead } from './reconciliation-day.ts';
 import { runColumns, runOf } from './reconciliation-row.ts';
 import { deleteEntries } from './statement-entries.sql.ts';
 import { readStatementName, statementName } from './statement-key.ts';
@@ -243,7 +243,7 @@ export function createReconciliationStore(options: ReconciliationStoreOptions): 
     const { id, dueAt } = found;
     const key = keyOf(found);
     const day = dayOf(found.day);
-    const begun = await oldestBegun(reading, await readScope(reading, key), day);
+    const begun = await oldestBegun(reading, await readScope(reading, key), day, earliestStart(day));
     const period = periodToRead(day, begun, at, termsOf(key).reachMs);
     const credentials = key.payee === '' ? undefined : await findCredentials(reading, key, found.tries);
     return database.fork().transactional(async (em) => {

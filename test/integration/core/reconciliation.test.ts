@@ -292,6 +292,36 @@ test('a stray payment that is returned just after midnight may be returned later
   ]);
 });
 
+test('a return that the statement does not have is missing on its own day, although the stray payment is older', async () => {
+  const dayOfReturn = '2026-03-12';
+  const { strayPaymentId } = await desk.payment(merchantId, completed('st-1', '101.50'));
+  await desk.moveTo(merchantId, day);
+  await desk.database.query(sql`
+    update core.stray_payments set status = 'REVERSED', due_at = null, updated_at = ${`${dayOfReturn}T10:00:00Z`}
+    where id = ${storedId('stp', strayPaymentId)}`);
+  const payment = entryOf('st-1', { amount: '101.50' });
+  const back = entryOf('back', {
+    ...{ type: StatementEntryType.REVERSAL, originalTransactionId: 'st-1', amount: '101.50' },
+    occurTime: at(`${dayOfReturn}T10:00:00Z`),
+  });
+  const readFrom =
+    (...entries: Entry[]) =>
+    (from: Date) =>
+      entries.filter(({ occurTime }) => dateOf(occurTime) >= from);
+  const balance = async () => {
+    const { days } = await desk.operator.listMoneyDays({ ...walletA, merchantId, date: dayOfReturn });
+    return days.map(({ difference }) => difference);
+  };
+
+  expect((await desk.reconcile(day, [payment])).differences).toEqual([]);
+  const { differences } = await desk.reconcileWith(dayOfReturn, readFrom(payment));
+  expect(differences).toMatchObject([{ kind: STATUS_DIFFERS, strayPaymentId, ourStatus: 'reversed' }]);
+  expect(await balance()).toEqual(['101.5']);
+  const complete = await desk.reconcileWith(dayOfReturn, readFrom(payment, back));
+  expect(complete.differences).toEqual([]);
+  expect(await balance()).toEqual(['0']);
+});
+
 const key = (leased: LeasedReconciliation | undefined) => desk.keyOf(leased);
 const startDay = () => desk.operator.startReconciliation({ ...walletA, date: day });
 /** A leased reconciliation of the day. */

@@ -45,14 +45,16 @@ const attempt = (isElsewhere: boolean): KnownMoney => ({
   status: 'SUCCEEDED',
   isElsewhere,
 });
-const stray = (status: StrayPaymentStatus): KnownMoney => ({
+const stray = (status: StrayPaymentStatus): Extract<KnownMoney, { readonly recordType: 'stray' }> => ({
   ...facts,
   recordType: 'stray',
   status,
   strayPaymentId: storedId('stp', newRandomId('stp', noon)),
   reversalId: 'rev-1',
+  isSettled: false,
   isElsewhere: false,
 });
+const settledStray: KnownMoney = { ...stray('REVERSED'), isSettled: true };
 const refund = (isElsewhere: boolean, status: Reversal['status'] = 'REVERSED') =>
   ({
     ...facts,
@@ -210,6 +212,27 @@ describe('the balance and the comparison with the statement are right for an ent
       returnedLater,
       undefined,
       'in 10 strays 10',
+    ],
+    [
+      'this account, for earlier stray money that went back only here',
+      dayBefore,
+      strayThatIs('REVERSED'),
+      differs,
+      'reversals 10',
+    ],
+    [
+      'this account, for earlier stray money that operators settled',
+      dayBefore,
+      records({ byTransaction: settledStray }),
+      undefined,
+      '',
+    ],
+    [
+      'this account, for earlier stray money that went back',
+      dayBefore,
+      strayThatIs('REVERSED', true),
+      undefined,
+      '',
     ],
     ['this account, for a declined attempt', entry(), declinedByTransaction, differs, 'in 10'],
     [
