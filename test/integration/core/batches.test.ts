@@ -5,7 +5,7 @@ import { holdOrders } from '../../support/hold-orders.ts';
 import type { HeldOrders } from '../../support/hold-orders.ts';
 import { directPayment, orderNamed, registration } from '../../support/order-requests.ts';
 import { failureOf, refusalOf } from '../../support/rpc-failure.ts';
-import { waitUntil } from '../../support/wait-until.ts';
+import { hangMs, waitUntil } from '../../support/wait-until.ts';
 import { sharedStack, sharedClient, sharedConnection } from '../../support/shared-stack.ts';
 import { sql } from '../../support/sql.ts';
 
@@ -96,6 +96,9 @@ async function commitsOf(prefix: string): Promise<number> {
   return rows[0]?.count ?? 0;
 }
 
+/** For calls that wait until the test lets them go. On a busy machine that can take longer than the default deadline. */
+const patient: CallOptions = { timeoutMs: hangMs };
+
 /** Three statements that wait for the database, which is the limit of concurrent ones. */
 async function fill(
   prefix: string,
@@ -104,7 +107,7 @@ async function fill(
 ): Promise<Promise<unknown>[]> {
   const filling: Promise<unknown>[] = [];
   for (const orderNumber of numbers(`${prefix}-first`, 3)) {
-    filling.push(one(orderNumber));
+    filling.push(one(orderNumber, patient));
     await waits.untilStatementsWait(filling.length);
   }
   return filling;
@@ -128,7 +131,7 @@ describe.each(writings)('$name', (writing) => {
     held = await holdOrders(stack.databaseUrl, 'inserts');
     const first = await fill(prefix, writing, held);
 
-    const calls = numbers(prefix, 300).map((orderNumber) => one(orderNumber));
+    const calls = numbers(prefix, 300).map((orderNumber) => one(orderNumber, patient));
     await untilArrived();
     expect(await held.statementsWaiting()).toBe(3);
     await letGo();
@@ -180,7 +183,7 @@ test.each(writings.filter(({ method }) => !method.startsWith('Keyed')))(
     const leave = new AbortController();
     const given = (kind: string, index: number): CallOptions => ({
       headers: { 'x-request-id': `${prefix}-${kind}-${index}` },
-      ...(kind === 'gone' ? { signal: leave.signal } : { timeoutMs: kind === 'late' ? 500 : 30_000 }),
+      ...(kind === 'gone' ? { signal: leave.signal } : { timeoutMs: kind === 'late' ? 500 : hangMs }),
     });
 
     const stayed = numbers(`${prefix}-stayed`, 20).map((orderNumber, index) =>
