@@ -163,9 +163,10 @@ export function addMerchantCommands(
   merchant
     .command('list')
     .description('list merchants, newest first')
+    .option('--text <text>', 'only merchants whose name contains this text')
     .addOption(limitOption())
     .addOption(pageTokenOption())
-    .action((options: PageOptions) => run(({ merchants }) => listMerchants(merchants, options)));
+    .action((options: ListOptions) => run(({ merchants }) => listMerchants(merchants, options)));
 
   addMerchantUpdateCommand(merchant, run, find, describeMerchant);
   addMerchantWalletCommands(merchant, run, find, readInput);
@@ -190,9 +191,14 @@ interface CreateOptions {
   readonly sessionLifetime?: Duration;
 }
 
-async function listMerchants(merchants: Merchants, options: PageOptions): Promise<Output> {
+interface ListOptions extends PageOptions {
+  readonly text?: string;
+}
+
+async function listMerchants(merchants: Merchants, options: ListOptions): Promise<Output> {
+  const { text = '' } = options;
   const page = await collectPages(options, async (request) => {
-    const reply = await merchants.listMerchants(request);
+    const reply = await merchants.listMerchants({ ...request, text });
     return { items: reply.merchants, nextPageToken: reply.nextPageToken };
   });
   const columns = [
@@ -209,7 +215,10 @@ async function listMerchants(merchants: Merchants, options: PageOptions): Promis
     showActivation(merchant),
     showTime(merchant.createTime),
   ]);
-  const noMerchants = `There are no merchants yet. Create one: gatehouse merchant create --name "Shop"`;
+  const noMerchants =
+    text === ''
+      ? `There are no merchants yet. Create one: gatehouse merchant create --name "Shop"`
+      : 'No merchant has this text in its name.';
   return {
     json: {
       merchants: page.items.map((merchant) => plainJson(MerchantSchema, merchant)),

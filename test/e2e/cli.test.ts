@@ -82,6 +82,16 @@ describe('merchant', () => {
     expect(widthOf(stdout)).toBeLessThanOrEqual(100);
   });
 
+  test('list --text shows the merchants with a text in the name', async () => {
+    const wanted = await newMerchant('Sheger Books');
+
+    const found = await cli.json('merchant', 'list', '--text', 'sheger b');
+    const none = await cli.run('merchant', 'list', '--text', 'nothing like it');
+
+    expect(found).toMatchObject({ merchants: [{ merchant_id: wanted }] });
+    expect(none.stdout).toBe('No merchant has this text in its name.\n');
+  });
+
   test('list says that there are more than the limit, and continues after its page token', async () => {
     const ids = [await newMerchant(), await newMerchant(), await newMerchant()].reverse();
 

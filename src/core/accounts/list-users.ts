@@ -1,5 +1,6 @@
 import type { Database } from '../database/database.ts';
 import { AccountLinkRow, MembershipRow, UserRow } from '../database/account-entities.ts';
+import { containing } from '../database/containing.ts';
 import type { MemberRole } from '../database/account-entities.ts';
 import { storedId } from '../../contract/public-id.ts';
 import type { PublicId } from '../../contract/public-id.ts';
@@ -39,7 +40,7 @@ export async function listUsers(
     stored === null
       ? []
       : (await em.find(MembershipRow, { merchantId: stored, ...withRole })).map(({ userId }) => userId);
-  const contains = { $ilike: `%${text.replace(/[\\%_]/g, '\\$&')}%` };
+  const contains = containing(text);
   const byEmail = { orderBy: { emailKey: 'asc' }, limit: maxListed + 1 } as const;
   const rows = await em.find(
     UserRow,

@@ -82,11 +82,17 @@ export function merchantService(parts: MerchantServiceParts): RpcService {
           currencies: [...(currenciesOfMerchant.length === 0 ? currencies : currenciesOfMerchant)],
         };
       },
-      async listMerchants({ pageSize, pageToken }) {
+      async listMerchants({ pageSize, pageToken, text: given }) {
+        const text = given.trim();
+        const filter = text === '' ? [] : [text];
         const { limit, beforeId } = valuesOrThrow(
-          combine({ limit: parsePageSize(pageSize), beforeId: parsePageToken(pageToken, 'mer', []) }),
+          combine({
+            limit: parsePageSize(pageSize),
+            beforeId: parsePageToken(pageToken, 'mer', filter),
+            text: parseText(text, 'text', { max: nameLength, required: false }),
+          }),
         );
-        const page = pageOf(await store.list(beforeId, limit + 1), limit, []);
+        const page = pageOf(await store.list({ beforeId, text, limit: limit + 1 }), limit, filter);
         return { merchants: page.items.map(merchantMessage), nextPageToken: page.nextPageToken };
       },
       async suspendMerchant({ merchantId, reason }, context) {

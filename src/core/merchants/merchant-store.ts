@@ -5,6 +5,7 @@ import { createBatcher } from '../../platform/batcher.ts';
 import { findAllByKey } from '../../platform/database/find-by-key.ts';
 import { batchLimits } from '../database/batch-limits.ts';
 import type { Database } from '../database/database.ts';
+import { containing } from '../database/containing.ts';
 import { MerchantRow } from '../database/merchant-entities.ts';
 import { publicId, storedId } from '../../contract/public-id.ts';
 import type { NewId, PublicId } from '../../contract/public-id.ts';
@@ -68,8 +69,13 @@ export interface MerchantStore {
   readonly find: (merchantId: PublicId<'mer'>) => Promise<Merchant | undefined>;
   /** Everything about a merchant that decides its requests. Undefined when there is no such merchant. */
   readonly terms: (merchantId: PublicId<'mer'>) => Promise<MerchantTerms | undefined>;
-  /** Newest first, older than `beforeId`. */
-  readonly list: (beforeId: PublicId<'mer'> | undefined, limit: number) => Promise<Merchant[]>;
+  /** Newest first, older than `beforeId`, with `text` in the name. */
+  readonly list: (page: {
+    readonly beforeId: PublicId<'mer'> | undefined;
+    /** '' for all. */
+    readonly text: string;
+    readonly limit: number;
+  }) => Promise<Merchant[]>;
   readonly changeStanding: (
     merchantId: PublicId<'mer'>,
     action: StandingAction,
@@ -188,9 +194,12 @@ export function createMerchantStore({ database, newId, now }: MerchantStoreOptio
         ...termsOf(merchant),
       };
     },
-    async list(beforeId, limit) {
-      const older = beforeId === undefined ? {} : { id: { $lt: storedId('mer', beforeId) } };
-      const rows = await database.fork().find(MerchantRow, older, { orderBy: { id: 'desc' }, limit });
+    async list({ beforeId, text, limit }) {
+      const wanted = {
+        ...(beforeId === undefined ? {} : { id: { $lt: storedId('mer', beforeId) } }),
+        ...(text === '' ? {} : { name: containing(text) }),
+      };
+      const rows = await database.fork().find(MerchantRow, wanted, { orderBy: { id: 'desc' }, limit });
       return rows.map(merchantOf);
     },
     changeStanding: (merchantId, action, details, by) =>

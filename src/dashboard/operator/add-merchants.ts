@@ -17,15 +17,18 @@ import { shellWords } from '../send-page.ts';
 import { flash } from '../session/sign-in-state.ts';
 import { certificationLines, uncertifiedText } from './merchant-certification.ts';
 import { writingFor } from './operator-writing.ts';
-import { pageQuery, textIn } from '../page-query.ts';
+import { pageQuery, queryOf, textIn } from '../page-query.ts';
 import type { Writing } from './operator-writing.ts';
 import { TermsForm, changeOfForm, formOfMerchant, termsErrors } from './terms-form.ts';
 
 const path = '/operator/merchants';
 const pageSize = 50;
+const longestName = 128;
+/** With fewer merchants, the list needs no search. */
+const searchedFrom = 20;
 
 const NewMerchant = Type.Object({
-  name: Type.String({ maxLength: 128 }),
+  name: Type.String({ maxLength: longestName }),
   production: Type.Optional(Type.Literal('yes')),
 });
 const Suspension = Type.Object({ reason: Type.Optional(Type.String({ maxLength: 255 })) });
@@ -75,13 +78,15 @@ async function showList(
   const { clients, sendPage, timeZone } = dashboard;
   const writing = writingFor(request, timeZone);
   const pageToken = textIn(request.query, 'page');
+  const text = textIn(request.query, 'text', longestName);
   const list = await loadPanel(request, async (options) => {
-    const answer = await clients.merchants.listMerchants({ pageSize, pageToken }, options);
+    const answer = await clients.merchants.listMerchants({ pageSize, pageToken, text }, options);
     return {
       rows: answer.merchants.map((merchant) => merchantRow(merchant, writing)),
-      older: pageQuery({}, answer.nextPageToken),
+      older: pageQuery({ text }, answer.nextPageToken),
     };
   });
+  const isLaterPage = pageToken !== '';
   reply.code(status);
   return sendPage(request, reply, {
     template: 'operator/merchants',
@@ -89,7 +94,15 @@ async function showList(
     area: 'operatorMerchants',
     words: writing.words,
     self: path,
-    view: { path, list, form, isLaterPage: pageToken !== '' },
+    view: {
+      path,
+      list,
+      text,
+      hasSearch: text !== '' || isLaterPage || (list.isThere && list.value.rows.length >= searchedFrom),
+      form,
+      isLaterPage,
+      newest: `${path}${queryOf({ text })}`,
+    },
   });
 }
 

@@ -38,6 +38,23 @@ const refusedAs = async (apiKey: string, environment = Environment.SANDBOX) =>
   await refusalOf(enter(apiKey, environment));
 
 describe('merchants', () => {
+  test('are found by a part of the name, page by page', async () => {
+    for (const name of ['Sheger Books', 'Sheger Cafe', 'SHEGER_Shoes', 'Other Shop'])
+      await merchants.createMerchant({ name });
+    const find = async (text: string, page = {}) => {
+      const answer = await merchants.listMerchants({ text, ...page });
+      return { ...answer, names: answer.merchants.map(({ name }) => name) };
+    };
+
+    const first = await find(' sheger', { pageSize: 2 });
+    const second = await find('sheger', { pageSize: 2, pageToken: first.nextPageToken });
+
+    expect([first.names, second.names]).toEqual([['SHEGER_Shoes', 'Sheger Cafe'], ['Sheger Books']]);
+    expect((await find('sheger_')).names).toEqual(['SHEGER_Shoes']);
+    const other = find('other', { pageToken: first.nextPageToken });
+    expect(await refusalOf(other)).toBe('INVALID_FIELDS');
+  });
+
   test('are created active, listed newest first and read again', async () => {
     const { merchant: first } = await merchants.createMerchant({ name: 'First' });
     const { merchant: second } = await merchants.createMerchant({

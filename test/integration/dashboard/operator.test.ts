@@ -253,6 +253,25 @@ test('an operator creates a merchant, sets its terms, suspends and resumes it, a
   expect(resumed).toContain('badge-good">Active<');
 });
 
+test('an operator finds a merchant by a part of its name, also on later pages', async () => {
+  const merchants = stack.client(MerchantService, 'operator');
+  for (let number = 100; number <= 150; number += 1)
+    await merchants.createMerchant({ name: `Branch ${number} of a chain` });
+  const branches = (body: string): number => [...body.matchAll(/<bdi>Branch \d+ of a chain<\/bdi>/g)].length;
+
+  const all = (await operator.get('/operator/merchants')).body;
+  const one = (await operator.get('/operator/merchants?text=branch+117')).body;
+  const chain = (await operator.get('/operator/merchants?text=of+a+chain')).body;
+  const [, older = ''] = /href="(\/operator\/merchants\?[^"]*page=[^"]*)"/.exec(chain) ?? [];
+  const later = (await operator.get(older.replaceAll('&amp;', '&'))).body;
+  const none = (await operator.get('/operator/merchants?text=nothing-like-it')).body;
+
+  expect(all).toContain('role="search"');
+  expect([one, chain, later].map(branches)).toEqual([1, 50, 1]);
+  expect(later).toContain('href="/operator/merchants?text=of+a+chain"');
+  expect(none).toContain('No merchant has this text in its name.');
+});
+
 test('a form of terms with several mistakes shows all of them at once, and changes nothing', async () => {
   const { id: merchantId } = await stack.createMerchant();
   const path = `/operator/merchants/${merchantId}`;

@@ -43,6 +43,13 @@ export const operator: typeof english = {
     activated: 'የተፈቀደ',
     notActivated: 'ያልተፈቀደ',
     empty: 'ገና ነጋዴ የለም።',
+    search: {
+      title: 'ነጋዴዎችን ይፈልጉ',
+      text: 'የስሙ ክፍል',
+      submit: 'ይፈልጉ',
+      all: 'ሁሉም ነጋዴዎች',
+      none: 'በስሙ ውስጥ ይህ ጽሑፍ ያለው ነጋዴ የለም።',
+    },
     create: {
       title: 'ነጋዴ ይጨምሩ',
       name: 'ስም',

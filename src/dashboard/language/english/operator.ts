@@ -46,6 +46,13 @@ export const operator = {
     activated: 'Activated',
     notActivated: 'Not activated',
     empty: 'There is no merchant yet.',
+    search: {
+      title: 'Search for merchants',
+      text: 'Part of the name',
+      submit: 'Search',
+      all: 'All merchants',
+      none: 'No merchant has this text in its name.',
+    },
     create: {
       title: 'Add a merchant',
       name: 'Name',

@@ -385,11 +385,18 @@ export declare type ListMerchantsRequest = Message<"gatehouse.v1.ListMerchantsRe
   pageSize: number;
 
   /**
-   * next_page_token of the page before.
+   * next_page_token of the page before, of the same text.
    *
    * @generated from field: string page_token = 2;
    */
   pageToken: string;
+
+  /**
+   * Only merchants whose name contains this text, in any case; at most 128 characters. All when empty.
+   *
+   * @generated from field: string text = 3;
+   */
+  text: string;
 };
 
 /**
