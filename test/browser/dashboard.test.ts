@@ -257,6 +257,16 @@ describe('a visitor of the dashboard', () => {
     expect(boxes[0]!.y).toBe(boxes[1]!.y);
   });
 
+  test('sees all roles with a circle of the same size, however long their texts are', async () => {
+    const page = await open(site.owner);
+    await page.goto(at('team'));
+    const boxes = await Promise.all(
+      (await page.locator('input[name=role]').all()).map((input) => input.boundingBox()),
+    );
+    expect(boxes).toHaveLength(3);
+    expect(new Set(boxes.map((box) => box?.width)).size).toBe(1);
+  });
+
   test('whose page does not hear from the server asks again, and sees the refund end', async () => {
     const page = await open(site.owner, { viewport: { width: 390, height: 844 } });
     await page.clock.install();
