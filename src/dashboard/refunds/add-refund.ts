@@ -38,14 +38,11 @@ export function addRefund(app: FastifyInstance, dashboard: Dashboard): void {
     const writing = refundWriting(request, timeZone);
     const pageMerchant = pageMerchantOf(request);
     const { merchantId, role } = pageMerchant;
-    const [refund, users] = await Promise.all([
+    const [refund, team] = await Promise.all([
       read(request),
-      loadPanel(
-        request,
-        async (options) => (await clients.accounts.listUsers({ merchantId }, options)).users,
-      ),
+      loadPanel(request, (options) => clients.accounts.listUsers({ merchantId }, options)),
     ]);
-    const story = refundStory(refund, users.isThere ? users.value : undefined, writing);
+    const story = refundStory(refund, team.isThere ? team.value : undefined, writing);
     const isAwaiting = refund.status === RefundStatus.AWAITING_APPROVAL;
     const isOwn = isOwnRefund(refund, request);
     const isAtWallet = refund.status === RefundStatus.SENT || refund.status === RefundStatus.UNKNOWN;

@@ -1,6 +1,6 @@
 import { RefundStatus } from '../../gen/gatehouse/v1/order_pb.js';
 import type { Refund } from '../../gen/gatehouse/v1/order_pb.js';
-import type { User } from '../../gen/gatehouse/v1/account_service_pb.js';
+import type { ListUsersResponse } from '../../gen/gatehouse/v1/account_service_pb.js';
 import { amountText } from '../../contract/amount-text.ts';
 import { momentOf } from '../moment-text.ts';
 import { optionText } from '../payments/order-words.ts';
@@ -8,15 +8,19 @@ import { refundStateText } from './refund-writing.ts';
 import type { RefundWords, RefundWriting } from './refund-writing.ts';
 import { numberFormat } from '../../platform/language/formats.ts';
 
-/** A person or program as the audit log names it, such as `dashboard:usr_…`, in words. `users` are those of the team, if they are known. */
-function personText(actor: string, users: readonly User[] | undefined, { one }: RefundWords): string {
+/** The users of the team that are known. */
+export type KnownTeam = Pick<ListUsersResponse, 'users' | 'hasMore'>;
+
+/** A person or program as the audit log names it, such as `dashboard:usr_…`, in words. */
+function personText(actor: string, team: KnownTeam | undefined, { one }: RefundWords): string {
   const { people } = one;
   const [role = '', name = ''] = actor.split(/:(.*)/s);
   switch (role) {
     case 'dashboard': {
-      if (users === undefined) return name;
-      const user = users.find(({ userId }) => userId === name);
-      return user === undefined ? people.former(name) : `${user.name} (${user.email})`;
+      const user = team?.users.find(({ userId }) => userId === name);
+      if (user !== undefined) return `${user.name} (${user.email})`;
+      // The user may be one of those that are not known.
+      return team === undefined || team.hasMore ? name : people.former(name);
     }
     case 'facade':
       return people.apiKey(name);
@@ -55,13 +59,13 @@ function refundSummary(refund: Refund, writing: RefundWriting): string {
 const failureOf = ({ failureReason }: Refund, { failures, otherFailure }: RefundWords) =>
   failures[failureReason] ?? otherFailure;
 
-/** The view of the page of a refund. `users` are those of the team, if they are known. */
-export function refundStory(refund: Refund, users: readonly User[] | undefined, writing: RefundWriting) {
+/** The view of the page of a refund. */
+export function refundStory(refund: Refund, team: KnownTeam | undefined, writing: RefundWriting) {
   const { own, language, timeZone } = writing;
   const words = own.one.facts;
   const isFailed = refund.status === RefundStatus.FAILED;
   const isDeclined = refund.failureReason === 'approval_declined';
-  const person = (actor: string): string => (actor === '' ? '' : personText(actor, users, own));
+  const person = (actor: string): string => (actor === '' ? '' : personText(actor, team, own));
   const texts: readonly (readonly [string, string])[] = [
     [words.id, refund.refundId],
     [words.number, refund.refundNumber],

@@ -12,6 +12,7 @@ import { ReportService } from '../../../src/gen/gatehouse/v1/report_service_pb.j
 import { storedId } from '../../support/ids.ts';
 import { sharedClient, sharedMerchant, sharedStack } from '../../support/shared-stack.ts';
 import { walletsOfCoreWithPaybill } from '../../support/simulated-wallets.ts';
+import { addMembers } from '../../support/many-members.ts';
 import { insist, waitUntil } from '../../support/wait-until.ts';
 import { sql } from '../../support/sql.ts';
 import { outcomes, sharedPaymentDesk } from '../core/payment-desk.ts';
@@ -540,4 +541,14 @@ describe('money that waits for a person', () => {
       'A second operator confirmed a settlement by hand, with the reference TX-UNDECIDED',
     );
   });
+});
+
+// The last test, because the shop keeps these users.
+test('the page of a refund does not say that a member of a team of more than 500 users has left it', async () => {
+  const page = await refund(developer, await paidOrder('LARGE-TEAM'), '5');
+  await addMembers(stack.databaseUrl, shop.id, 501);
+
+  const { body } = await owner.get(page);
+
+  expect(body).toMatch(/Requested by<\/dt><dd><bdi>usr_[0-9a-z]{26}</);
 });
