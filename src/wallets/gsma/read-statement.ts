@@ -4,6 +4,7 @@ import { StatementError } from '../connector/statement-error.ts';
 import type { RawExchange } from '../connector/raw-exchange.ts';
 import type { StatementEntry, StatementPage, StatementPeriod } from '../connector/wallet-connector.ts';
 import type { JsonAnswer } from '../connector/json-reply.ts';
+import { statementTime } from '../connector/statement-time.ts';
 import type { GsmaClient } from './gsma-client.ts';
 import type { GsmaSettings } from './gsma-settings.ts';
 import { resourceUrl } from './gsma-settings.ts';
@@ -180,7 +181,7 @@ function explainRow(row: unknown): string {
 function readEntry(row: Transaction): StatementEntry {
   const requestId = row.requestingOrganisationTransactionReference ?? '';
   const originalTransactionId = row.originalTransactionReference ?? '';
-  const occurredAt = new Date(row.creationDate ?? Number.NaN);
+  const occurredAt = statementTime(row.creationDate, 'Z');
   return {
     providerTransactionId: row.transactionReference,
     type: entryTypes.get(row.type.toLowerCase()) ?? 'other',
@@ -188,7 +189,7 @@ function readEntry(row: Transaction): StatementEntry {
     ...readMoney(row.amount, row.currency),
     ...(requestId === '' ? {} : { requestId }),
     ...(originalTransactionId === '' ? {} : { originalTransactionId }),
-    ...(Number.isNaN(occurredAt.getTime()) ? {} : { occurredAt }),
+    ...(occurredAt === undefined ? {} : { occurredAt }),
     fees: readFees(row),
   };
 }

@@ -1,6 +1,9 @@
 /** East Africa Time is three hours ahead of UTC, without daylight saving time. */
 const offsetMs = 3 * 60 * 60 * 1000;
 
+/** The same, as the end of an ISO time. */
+export const eatOffset = '+03:00';
+
 /** A time as M-Pesa writes it, `YYYYMMDDHHmmss` in East Africa Time. */
 export const compactTime = (time: Date): string => eastAfrican(time).replace(/[-T:]/g, '').slice(0, 14);
 

@@ -16,9 +16,10 @@ import type {
   StatementPeriod,
   UnreadableEntry,
 } from '../connector/wallet-connector.ts';
+import { statementTime } from '../connector/statement-time.ts';
 import { accountReference, attemptIdEnd } from './account-reference.ts';
 import { pullTerms } from './daraja-capabilities.ts';
-import { spacedTime } from './eat-time.ts';
+import { eatOffset, spacedTime } from './eat-time.ts';
 import { isReceipt } from './messages.ts';
 import type { MpesaClient } from './mpesa-client.ts';
 import { unknown, unknownAfter } from './mpesa-error.ts';
@@ -232,7 +233,7 @@ function readEntry(item: unknown, currency: string): StatementEntry | string {
   const amount = canonicalDecimal(String(item.amount));
   if (amount === undefined) return 'the amount is not a decimal number';
   if (!isReceipt(item.transactionId)) return 'the transaction id is not a receipt number';
-  const occurredAt = new Date(item.trxDate ?? Number.NaN);
+  const occurredAt = statementTime(item.trxDate, eatOffset);
   // The prompts carry the end of the attempt's id as the account reference.
   const requestId = attemptIdEnd(item.billreference?.trim() ?? '');
   const type = (item.transactiontype ?? '').toLowerCase();
@@ -243,7 +244,7 @@ function readEntry(item: unknown, currency: string): StatementEntry | string {
     amount,
     currency,
     ...(requestId === undefined ? {} : { requestId }),
-    ...(Number.isNaN(occurredAt.getTime()) ? {} : { occurredAt }),
+    ...(occurredAt === undefined ? {} : { occurredAt }),
     fees: [],
   };
 }
