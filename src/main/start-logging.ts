@@ -1,7 +1,7 @@
 import { hostname } from 'node:os';
 import { setLogger } from '@grpc/grpc-js';
 import { unknownSettings } from '../contract/setting-names.ts';
-import { exitOnUnhandledErrors, ignoreDebuggerSignal } from '../platform/lifecycle.ts';
+import { exitOnEarlySignals, exitOnUnhandledErrors, ignoreDebuggerSignal } from '../platform/lifecycle.ts';
 import { createLogger, standardOutput } from '../platform/logger.ts';
 import type { Logger } from '../platform/logger.ts';
 import { explainPort } from './explain-port.ts';
@@ -30,6 +30,7 @@ export function startLogging(
     standardOutput(process),
   );
   exitOnUnhandledErrors(process, logger, (error) => explainPort(error, config));
+  exitOnEarlySignals(process, logger);
   ignoreDebuggerSignal(process, logger);
   const complain = (text: unknown): void =>
     logger.warn({ complaint: firstWords(text) }, 'grpc-js reported an error');

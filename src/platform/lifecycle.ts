@@ -1,3 +1,4 @@
+import { constants } from 'node:os';
 import closeWithGrace from 'close-with-grace';
 import pTimeout from 'p-timeout';
 import type { Logger } from './logger.ts';
@@ -70,6 +71,25 @@ export function ignoreDebuggerSignal(process: Pick<NodeJS.Process, 'on'>, logger
       'this signal has no effect: there is no log file to open again, because the log is the standard output, and no debugger opens',
     ),
   );
+}
+
+/** The members of a process that the handler of early signals needs. */
+export type SignalledProcess = Pick<NodeJS.Process, 'pid' | 'on' | 'listenerCount' | 'exit'>;
+
+/**
+ * Ends a process of id 1 at once on a signal before `stopOnSignal`, with 128 + the signal's number as exit code. A process has this id in a
+ * container without an init. Linux then ignores a signal that has no listener, so a stop during the start would last until SIGKILL. It ends
+ * all other processes itself.
+ */
+export function exitOnEarlySignals(process: SignalledProcess, logger: Logger): void {
+  if (process.pid !== 1) return;
+  for (const name of ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT'] as const)
+    process.on(name, (signal) => {
+      const isStoppedInOrder = process.listenerCount(name) > 1;
+      if (isStoppedInOrder) return;
+      logger.info({ signal }, 'stopped during the start');
+      process.exit(128 + constants.signals[signal]);
+    });
 }
 
 /**

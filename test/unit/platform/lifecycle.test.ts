@@ -58,6 +58,22 @@ test('a second signal ends the process at once, with a line that says so and exi
   expect(exitCode).toBe(1);
 });
 
+test.each([
+  ['SIGTERM', 143],
+  ['SIGINT', 130],
+  ['SIGHUP', 129],
+] as const)('%s ends a process of id 1 that still starts, with exit code %i', async (signal, code) => {
+  const { exitCode, said } = await run('has the id 1 and starts', [signal]);
+  expect(said).toEqual(['ready', 'stopped during the start']);
+  expect(exitCode).toBe(code);
+});
+
+test('a process of id 1 that has started stops in order', async () => {
+  const { exitCode, said } = await run('has the id 1', ['SIGTERM']);
+  expect(said).toEqual(inOrder);
+  expect(exitCode).toBe(0);
+});
+
 test('SIGUSR1 neither stops the process nor opens its debugger', async () => {
   const { exitCode, said, log } = await run('', ['SIGUSR1', 'SIGTERM']);
   expect(log[1]).toMatchObject({ level: 'warn', msg: expect.stringContaining('no debugger opens') });

@@ -1,5 +1,6 @@
 import { url as debuggerUrl } from 'node:inspector';
 import {
+  exitOnEarlySignals,
   exitOnUnhandledErrors,
   ignoreDebuggerSignal,
   stopOnSignal,
@@ -12,10 +13,21 @@ const logger = createLogger({ process: 'small', instance: 'small', level: 'info'
 const [, , fault = ''] = process.argv;
 exitOnUnhandledErrors(process, logger);
 ignoreDebuggerSignal(process, logger);
+if (fault.startsWith('has the id 1')) {
+  exitOnEarlySignals(
+    {
+      pid: 1,
+      on: process.on.bind(process),
+      listenerCount: process.listenerCount.bind(process),
+      exit: process.exit.bind(process),
+    },
+    logger,
+  );
+}
 
 const awake = setInterval(() => undefined, 1000);
 
-stopOnSignal(logger, [
+const parts = [
   {
     name: 'first',
     stop: async () => {
@@ -43,7 +55,8 @@ stopOnSignal(logger, [
     },
     timeoutMs: 1_000,
   },
-]);
+];
+if (fault !== 'has the id 1 and starts') stopOnSignal(logger, parts);
 
 logger.info('ready');
 
