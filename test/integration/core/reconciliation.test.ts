@@ -47,6 +47,16 @@ const dateOf = (time: Entry['occurTime']): Date => new Date(Number(time?.seconds
 const entryOf = (providerTransactionId: string, own: Entry = {}): Entry =>
   paymentEntry({ providerTransactionId, occurTime: noon, ...own });
 
+/** The id of a stray payment "st-1" of `day`, as if the wallet had confirmed its return at this time. */
+async function returnStray(amount: string, returned: string): Promise<string> {
+  const { strayPaymentId } = await desk.payment(merchantId, completed('st-1', amount));
+  await desk.moveTo(merchantId, day);
+  await desk.database.query(sql`
+    update core.stray_payments set status = 'REVERSED', due_at = null, updated_at = ${returned}
+    where id = ${storedId('stp', strayPaymentId)}`);
+  return strayPaymentId;
+}
+
 /** Moves payments that payers started, as if they had been reported and confirmed at these times. The id has the time of the report. */
 async function moveFromMenu(
   references: readonly string[],
@@ -270,11 +280,7 @@ describe('stray payments', () => {
 
 test('a stray payment that is returned just after midnight may be returned later by the clock of the wallet', async () => {
   const nextDay = '2026-03-11';
-  const { strayPaymentId } = await desk.payment(merchantId, completed('st-1', '101.50'));
-  await desk.moveTo(merchantId, day);
-  await desk.database.query(sql`
-    update core.stray_payments set status = 'REVERSED', due_at = null, updated_at = ${`${nextDay}T00:07:00Z`}
-    where id = ${storedId('stp', strayPaymentId)}`);
+  await returnStray('101.50', `${nextDay}T00:07:00Z`);
   const [amount, returned] = ['101.50', `${nextDay}T00:12:00Z`];
   const payment = entryOf('st-1', { amount });
   const back = { type: StatementEntryType.REVERSAL, originalTransactionId: 'st-1', occurTime: at(returned) };
@@ -294,11 +300,7 @@ test('a stray payment that is returned just after midnight may be returned later
 
 test('a return that the statement does not have is missing on its own day, although the stray payment is older', async () => {
   const dayOfReturn = '2026-03-12';
-  const { strayPaymentId } = await desk.payment(merchantId, completed('st-1', '101.50'));
-  await desk.moveTo(merchantId, day);
-  await desk.database.query(sql`
-    update core.stray_payments set status = 'REVERSED', due_at = null, updated_at = ${`${dayOfReturn}T10:00:00Z`}
-    where id = ${storedId('stp', strayPaymentId)}`);
+  const strayPaymentId = await returnStray('101.50', `${dayOfReturn}T10:00:00Z`);
   const payment = entryOf('st-1', { amount: '101.50' });
   const back = entryOf('back', {
     ...{ type: StatementEntryType.REVERSAL, originalTransactionId: 'st-1', amount: '101.50' },
